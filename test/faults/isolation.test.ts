@@ -1,10 +1,10 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createKernel } from "@svc/kernel";
 import type { Plugin, PluginContext } from "@svc/sdk";
 import { tortureCases, writeTorture } from "@svc/sdk/testing";
 import { describe, expect, it, vi } from "vitest";
 import { temporaryFolder } from "../kit/kernel.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 import { action, alive, type IsolatedRun, isolatedChildren, type Laid, lay, QUICK, runIsolated, statusOf } from "./isolation.harness.ts";
 
 const PATIENCE = { timeout: 20_000, interval: 20 };
@@ -241,7 +241,7 @@ describe("an isolated plugin that breaks or shouts and lives on", () => {
         return { start: async () => tell(ctx.config.word), reload: async (config) => tell("reloaded " + config.word) };`,
     });
     write("one");
-    const kernel = await createKernel({ config: join(folder, "svc.json"), limits: { isolation: { ...QUICK, firstPauseMs: 500 } } });
+    const kernel = await createTestKernel({ config: join(folder, "svc.json"), limits: { isolation: { ...QUICK, firstPauseMs: 500 } } });
     const words: string[] = [];
     kernel.bus.subscribe(({ summary }) => void words.push(summary), "supple:word");
     await kernel.start();

@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { blame, createKernel } from "@svc/kernel";
+import { blame } from "@svc/kernel";
 import { definePlugin, type Plugin, type PluginContext, type Route, type TierEvent } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
 import { type RunOptions, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 import { hasten } from "../kit/time.ts";
 
 const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 10_000, interval: 5 });
@@ -60,7 +61,7 @@ describe("a start", () => {
   it("is over before a stop that was asked for meanwhile begins", async () => {
     let started: (() => void) | undefined;
     const slow = feature("slow", () => ({ start: () => new Promise<void>((resolve) => (started = resolve)) }));
-    const kernel = await createKernel({ config: { node: { id: "n", name: "N" }, agents: {} }, plugins: [slow] });
+    const kernel = await createTestKernel({ config: { node: { id: "n", name: "N" }, agents: {} }, plugins: [slow] });
     const starting = kernel.start();
     await until(() => started !== undefined);
     const stopped = kernel.stop();
@@ -104,7 +105,7 @@ describe("a reload", () => {
         running -= 1;
       },
     }));
-    const kernel = await createKernel({ config: { node: { id: "n", name: "N" }, agents: {} }, plugins: [counted] });
+    const kernel = await createTestKernel({ config: { node: { id: "n", name: "N" }, agents: {} }, plugins: [counted] });
     const starting = kernel.start();
     await until(() => begun !== undefined);
     const reloaded = kernel.reload();
@@ -121,7 +122,7 @@ describe("a reload", () => {
   it("lets what waits start at once when an agent may run more side by side", async () => {
     const config = { node: { id: "n", name: "N" }, agents: { a: { name: "A", workspace: "./w", tier: "scripted", maxConcurrent: 1 } } };
     const tier = scriptedTier();
-    const kernel = await createKernel({ config, plugins: [tier.plugin as Plugin<never>] });
+    const kernel = await createTestKernel({ config, plugins: [tier.plugin as Plugin<never>] });
     await kernel.start();
     for (const chat of ["1", "2"]) void kernel.tasks.run({ entry: "task", channel: "http", chat, text: "hold", agent: "a" });
     await until(() => tier.held === 1 && kernel.tasks.queued().length === 1);
@@ -137,7 +138,7 @@ describe("a reload", () => {
       agents: { a: { name: "A", workspace: "./w", tier: "scripted" } },
     };
     const tier = scriptedTier();
-    const kernel = await createKernel({ config, plugins: [tier.plugin as Plugin<never>] });
+    const kernel = await createTestKernel({ config, plugins: [tier.plugin as Plugin<never>] });
     await kernel.start();
     const [first, second] = ["hold", "later"].map((text) => kernel.tasks.run({ entry: "task", channel: "http", chat: "1", text, agent: "a" }));
     await until(() => tier.held === 1 && kernel.tasks.queued().length === 1);
@@ -155,10 +156,10 @@ describe("a reload", () => {
     const a = { a: { name: "A", workspace: "./w", tier: "scripted", queueMode: "followup" } };
     const config: { node: object; agents: Record<string, object> } = { node: { id: "n", name: "N" }, agents: a };
     const tier = scriptedTier();
-    const kernel = await createKernel({ config, plugins: [tier.plugin as Plugin<never>] });
+    const kernel = await createTestKernel({ config, plugins: [tier.plugin as Plugin<never>] });
     await kernel.start();
     const runs = ["hold", "2", "3"].map((text) => kernel.tasks.run({ entry: "task", channel: "http", chat: "1", text, agent: "a" }));
-    await until(() => tier.held === 1 && kernel.tasks.queued().length === 2);
+    await until(() => tier.held === 1 && kernel.tasks.queued().filter(({ step }) => step === "queued").length === 2);
     config.agents = {};
     await kernel.reload();
     tier.release();
@@ -458,7 +459,7 @@ describe("configuration of plugins", () => {
       config: { at: "picky", schema: { type: "object", properties: { size: { type: "number" } }, additionalProperties: false } },
     });
     const config: Record<string, unknown> = { node: { id: "n", name: "N" }, agents: {}, picky: { size: "x" } };
-    const kernel = await createKernel({ config, plugins: [picky] });
+    const kernel = await createTestKernel({ config, plugins: [picky] });
     await kernel.start();
     expect(kernel.health().problems).toHaveLength(1);
     delete config.picky;

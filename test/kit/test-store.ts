@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { createHash, randomUUID } from "node:crypto";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
+import type { StoreDriver } from "@svc/sdk";
 import { ROOT } from "../house/house.ts";
 import { serverProgram } from "./postgres.ts";
 
@@ -25,6 +26,13 @@ export function storeOf(folder: string): { readonly store?: { readonly url: stri
 /** The same for a kernel in this process, with the package that it must know; nothing where tests run on SQLite. */
 export function testStore(dataFolder: string | undefined): { readonly section?: object; readonly known?: readonly string[] } {
   return SERVER === undefined ? {} : { section: storeOf(dataFolder ?? randomUUID()), known: [join(ROOT, "plugins/stores/postgres")] };
+}
+
+/** A store for a kernel in this process whose settings a test looks at; undefined where tests run on SQLite. */
+export async function testDriver(dataFolder: string | undefined): Promise<StoreDriver | undefined> {
+  if (SERVER === undefined) return undefined;
+  const { openPostgres } = await import("../../plugins/stores/postgres/open.ts");
+  return openPostgres({ url: SERVER, schema: schemaOf(dataFolder ?? randomUUID()), poolSize: 4, folder: dataFolder });
 }
 
 const LIMITS = { encoding: "utf8", maxBuffer: 256 * 1024 * 1024, stdio: "pipe" } as const;

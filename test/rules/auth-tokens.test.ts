@@ -9,6 +9,7 @@ import { createLastUsed } from "../../plugins/features/tokens/last-used.ts";
 import { makeToken, type Token } from "../../plugins/features/tokens/token.ts";
 import { openTokenFile } from "../../plugins/features/tokens/token-file.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
+import { ON_SERVER } from "../kit/test-store.ts";
 import { bearer, framesOf, type Guarded, get, guarded, send, svcIn } from "./auth.harness.ts";
 
 const ask = (at: Guarded, secret: string, agent = "foo") => send(at.dashboard, `/api/public/agents/${agent}/messages`, { message: "hello" }, bearer(secret));
@@ -139,18 +140,25 @@ describe("judging tokens", () => {
     const { id, secret } = await at.token("dashboard:read");
     let asking = true;
     const statuses: number[] = [];
+    /** Of what was asked after one was refused. */
+    const later: number[] = [];
     const asked = Promise.all(
       [1, 2, 3, 4].map(async () => {
-        while (asking) statuses.push((await get(at.dashboard, "/api/live", bearer(secret))).status);
+        while (asking) {
+          const refused = statuses.includes(401);
+          const { status } = await get(at.dashboard, "/api/live", bearer(secret));
+          statuses.push(status);
+          if (refused) later.push(status);
+        }
       }),
     );
     await vi.waitFor(() => expect(statuses).toContain(200));
     const made = Promise.all([1, 2, 3].map(() => at.svc("token", "create", "--name", "more", "--scope", "agent:*")));
     await at.svc("token", "revoke", id);
-    await vi.waitFor(() => expect(statuses.at(-1)).toBe(401));
+    await vi.waitFor(() => expect(later.length).toBeGreaterThan(8));
     asking = false;
     await Promise.all([asked, made]);
-    expect(statuses.slice(statuses.indexOf(401))).not.toContain(200);
+    expect(new Set(later)).toEqual(new Set([401]));
     await at.kernel.stop();
     const tokens = await stored(at.dataFolder);
     expect(tokens).toHaveLength(4);
@@ -211,27 +219,30 @@ describe("judging tokens", () => {
 });
 
 describe("the file", () => {
-  it("FAULT-14 a corrupt file closes everything, is moved aside with an event, and no token of before ever comes back", async () => {
-    const at = await guarded();
-    const { id, secret } = await at.token("agent:foo");
-    const before = await readFile(join(at.dataFolder, "tokens.json"));
-    expect((await ask(at, secret)).status).toBe(200);
-    const events: string[] = [];
-    at.kernel.bus.subscribe(({ type }) => events.push(type));
-    const garbage = before.subarray(0, before.length / 2);
-    await writeFile(join(at.dataFolder, "tokens.json"), garbage);
-    expect((await ask(at, secret)).status).toBe(401);
-    await vi.waitFor(() => expect(events).toContain("tokens:corrupt"));
-    const copies = (await readdir(at.dataFolder)).filter((name) => /^tokens\.json\.corrupt\.\d+$/.test(name));
-    expect(copies).toHaveLength(1);
-    expect(await readFile(join(at.dataFolder, copies[0] as string))).toEqual(garbage);
-    expect((await ask(at, secret)).status).toBe(401);
-    const next = await at.token("agent:foo");
-    expect((await ask(at, next.secret)).status).toBe(200);
-    expect((await ask(at, secret)).status).toBe(401);
-    expect((await stored(at.dataFolder)).map((token) => token.id)).not.toContain(id);
-    expect(events.filter((type) => type === "tokens:corrupt")).toHaveLength(1);
-  });
+  it.skipIf(ON_SERVER !== undefined)(
+    "FAULT-14 a corrupt file closes everything, is moved aside with an event, and no token of before ever comes back",
+    async () => {
+      const at = await guarded();
+      const { id, secret } = await at.token("agent:foo");
+      const before = await readFile(join(at.dataFolder, "tokens.json"));
+      expect((await ask(at, secret)).status).toBe(200);
+      const events: string[] = [];
+      at.kernel.bus.subscribe(({ type }) => events.push(type));
+      const garbage = before.subarray(0, before.length / 2);
+      await writeFile(join(at.dataFolder, "tokens.json"), garbage);
+      expect((await ask(at, secret)).status).toBe(401);
+      await vi.waitFor(() => expect(events).toContain("tokens:corrupt"));
+      const copies = (await readdir(at.dataFolder)).filter((name) => /^tokens\.json\.corrupt\.\d+$/.test(name));
+      expect(copies).toHaveLength(1);
+      expect(await readFile(join(at.dataFolder, copies[0] as string))).toEqual(garbage);
+      expect((await ask(at, secret)).status).toBe(401);
+      const next = await at.token("agent:foo");
+      expect((await ask(at, next.secret)).status).toBe(200);
+      expect((await ask(at, secret)).status).toBe(401);
+      expect((await stored(at.dataFolder)).map((token) => token.id)).not.toContain(id);
+      expect(events.filter((type) => type === "tokens:corrupt")).toHaveLength(1);
+    },
+  );
 
   it("FAULT-14 the command line meets a corrupt file in the same way, and says so beside the new secret", async () => {
     const folder = await temporaryFolder();

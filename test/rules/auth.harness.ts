@@ -1,11 +1,12 @@
 import { spawn } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { createKernel, type Kernel, type KernelOptions } from "@svc/kernel";
+import type { Kernel, KernelOptions } from "@svc/kernel";
 import type { Plugin } from "@svc/sdk";
 import { afterEach } from "vitest";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { type Scripted, scriptedTier } from "../kit/scripted.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const SVC = join(ROOT, "cli/bin/svc.mjs");
@@ -59,7 +60,7 @@ export async function guarded({ config = {}, dashboard = {}, env = {}, plugins =
   await writeFile(file, JSON.stringify(value, null, 2), { mode: 0o600 });
   const tier = scriptedTier();
   const logFile = join(folder, "daemon.log");
-  const kernel = await createKernel({
+  const kernel = await createTestKernel({
     config: file,
     plugins: [tier.plugin as Plugin<never>, ...plugins],
     known: FEATURES,

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
-import { createKernel, type Kernel } from "@svc/kernel";
+import type { Kernel } from "@svc/kernel";
 import { type Approvals, definePlugin, type Envelope, type Plugin, type PluginContext } from "@svc/sdk";
 import { afterEach, expect, vi } from "vitest";
 import crons from "../../plugins/features/crons/index.ts";
@@ -10,6 +10,8 @@ import type { Run } from "../../plugins/features/crons/runs.ts";
 import type { JobSettings } from "../../plugins/features/crons/settings.ts";
 import { baseOf, temporaryFolder } from "../kit/kernel.ts";
 import { type Scripted, scriptedTier } from "../kit/scripted.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
+import { copyState } from "../kit/test-store.ts";
 
 export const until = (condition: () => unknown) => vi.waitFor(() => expect(condition()).toBeTruthy(), { timeout: 20_000, interval: 10 });
 
@@ -119,7 +121,7 @@ export async function stage(
       return (crons as Plugin<never>).setup(Object.create(real, { jobs: { value: jobsOf } }) as never);
     },
   } as Plugin<never>;
-  const kernel = await createKernel({
+  const kernel = await createTestKernel({
     config,
     env: { ...process.env, ...env },
     listen: true,
@@ -170,7 +172,8 @@ export async function stage(
 /** A copy of the folder as a crash would leave it. */
 export async function crashed({ folder }: Stage): Promise<string> {
   const copy = await temporaryFolder();
-  await cp(folder, copy, { recursive: true, filter: (source) => !source.endsWith("daemon.lock") });
+  await cp(folder, copy, { recursive: true, filter: (source) => source !== join(folder, ".svc") });
+  await copyState(join(folder, ".svc"), join(copy, ".svc"));
   return copy;
 }
 

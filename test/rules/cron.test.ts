@@ -1,7 +1,9 @@
-import { createKernel, type Kernel } from "@svc/kernel";
+import type { Kernel } from "@svc/kernel";
 import { definePlugin, type Envelope, type MissedMinutes } from "@svc/sdk";
 import { expect, it, vi } from "vitest";
 import { temporaryFolder } from "../kit/kernel.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
+import { CLOCK_OF_SERVER } from "../kit/test-store.ts";
 
 /** A plugin with the given jobs that says what it missed. */
 function watcher(jobs: Readonly<Record<string, string>>) {
@@ -21,7 +23,8 @@ function watcher(jobs: Readonly<Record<string, string>>) {
   return { plugin, ran, missed: (id: string) => missed(id) };
 }
 
-it("FAULT-18 what a job missed while the daemon was down is recorded once and told, and none of it runs", async () => {
+if (CLOCK_OF_SERVER !== undefined) console.warn(`skipped, missed minutes by a given clock: ${CLOCK_OF_SERVER}`);
+it.skipIf(CLOCK_OF_SERVER !== undefined)("FAULT-18 what a job missed while the daemon was down is recorded once and told, and none of it runs", async () => {
   const dataFolder = await temporaryFolder();
   const config = { node: { id: "n1", name: "Node 1" } };
   const told: Envelope[] = [];
@@ -31,7 +34,7 @@ it("FAULT-18 what a job missed while the daemon was down is recorded once and to
     look: (missed: (id: string) => Promise<readonly MissedMinutes[]>, kernel: Kernel) => Promise<void>,
   ) => {
     const { plugin, ran, missed } = watcher(jobs);
-    const kernel = await createKernel({ config, dataFolder, plugins: [plugin], now: () => Date.parse(at) });
+    const kernel = await createTestKernel({ config, dataFolder, plugins: [plugin], now: () => Date.parse(at) });
     kernel.bus.subscribe((envelope) => {
       if ((envelope.data as { state?: string } | undefined)?.state === "minutes-missed") told.push(envelope);
     });

@@ -9,6 +9,7 @@ import sessions from "../../plugins/features/sessions/index.ts";
 import { type ContextOptions, runContext, textOf } from "../kit/context.ts";
 import { baseOf, post, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 
 const CAP = 24_000;
 const NAMES = ["channel rules", "scope", "landscape", "identity", "references", "intent", "artifacts", "history", "wiki hint"] as const;
@@ -291,8 +292,7 @@ it("CFG-17 changing session.contextStrategy and reloading changes agents without
     );
   await write("layered");
   const tier = scriptedTier();
-  const { createKernel } = await import("@svc/kernel");
-  const kernel = await createKernel({ config: file, plugins: [tier.plugin, layered, planner, sessions] as Plugin<never>[] });
+  const kernel = await createTestKernel({ config: file, plugins: [tier.plugin, layered, planner, sessions] as Plugin<never>[] });
   await kernel.start();
   try {
     const run = async (agent: string) => {

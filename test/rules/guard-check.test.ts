@@ -1,10 +1,10 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createKernel } from "@svc/kernel";
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { afterEach, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { baseOf, post, runKernel, temporaryFolder } from "../kit/kernel.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 import { svcIn } from "./auth.harness.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -17,7 +17,7 @@ it("CON-D1 ENG-4 POST /guard/check and svc guard check answer a question with a 
   const file = join(folder, "svc.json");
   const node = { id: "n1", name: "Node 1", bind: "127.0.0.1:0" };
   writeFileSync(file, JSON.stringify({ node, agents: { coder: { name: "Coder", workspace: "./w", tier: "cli-a" } } }), { mode: 0o600 });
-  const kernel = await createKernel({ config: file, known: [join(ROOT, "plugins/tiers/cli-a")], listen: true, env: { PATH: process.env.PATH ?? "" } });
+  const kernel = await createTestKernel({ config: file, known: [join(ROOT, "plugins/tiers/cli-a")], listen: true, env: { PATH: process.env.PATH ?? "" } });
   closers.push(() => kernel.stop({ drainSeconds: 0 }));
   await kernel.start();
   const ask = (autonomy: string) =>

@@ -2,12 +2,13 @@ import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { threadId } from "node:worker_threads";
-import { createKernel, type Kernel } from "@svc/kernel";
+import type { Kernel } from "@svc/kernel";
 import type { AgentTools, Plugin } from "@svc/sdk";
 import { definePlugin } from "@svc/sdk";
 import { afterEach, describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { baseOf, post, temporaryFolder } from "../kit/kernel.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 
 const kernels: Kernel[] = [];
 afterEach(async () => {
@@ -45,7 +46,7 @@ async function run(workspace: string, folder: string, codeindex = true) {
     }),
   );
   const known = ["tiers/local", "features/codeindex"].map((name) => join(ROOT, "plugins", name));
-  const kernel = await createKernel({ config: file, dataFolder: join(folder, ".svc"), listen: true, known, plugins: [caller as unknown as Plugin<never>] });
+  const kernel = await createTestKernel({ config: file, dataFolder: join(folder, ".svc"), listen: true, known, plugins: [caller as unknown as Plugin<never>] });
   kernels.push(kernel);
   await kernel.start();
   const index = async () => (await post(baseOf(kernel), "/api/agents/a/code-index", {})).body as unknown as Finished;

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkConfiguration, configurationSchema, createKernel, describeSetting, type Kernel, openEditor } from "@svc/kernel";
+import { checkConfiguration, configurationSchema, describeSetting, type Kernel, openEditor } from "@svc/kernel";
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { createFakeContext } from "@svc/sdk/testing";
 import { afterEach, expect, it } from "vitest";
@@ -10,6 +10,7 @@ import { hostileSections } from "../../sdk/testing/hostile.ts";
 import { runIsolated } from "../faults/isolation.harness.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 
 const schema = {
   type: "array",
@@ -70,7 +71,7 @@ async function started(hooks: unknown) {
       { mode: 0o600 },
     );
   write(hooks);
-  const kernel = await createKernel({ config: file, plugins: [scriptedTier().plugin as Plugin<never>, webhooks(seen)] });
+  const kernel = await createTestKernel({ config: file, plugins: [scriptedTier().plugin as Plugin<never>, webhooks(seen)] });
   kernels.push(kernel);
   await kernel.start();
   return { kernel, seen, write, status: () => kernel.health().plugins.find(({ id }) => id === "feature-webhooks") };
@@ -236,7 +237,7 @@ it("a plugin that runs without its section gets what the defaults make, at the s
   const write = (rest: object) =>
     writeFileSync(file, JSON.stringify({ node: { id: "n", name: "N" }, agents: {}, plugins: ["./always"], ...rest }), { mode: 0o600 });
   write({});
-  const kernel = await createKernel({ config: file });
+  const kernel = await createTestKernel({ config: file });
   kernels.push(kernel);
   await kernel.start();
   const defaults = { word: "hi", digest: { enabled: false } };

@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { createKernel } from "@svc/kernel";
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
 import { type Running, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 import { copyState } from "../kit/test-store.ts";
 
 const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 10_000, interval: 5 });
@@ -232,7 +232,7 @@ describe("one broken plugin", () => {
     ({ kind: "feature", name, version: "1.0.0", svc: "^0.1.0", capabilities: [], setup, ...extra }) as unknown as Plugin<never>;
 
   it("FAULT-61 FAULT-62 throwing, never resolving or written for another sdk: listed as failed with the reason, the daemon answers", async () => {
-    const kernel = await createKernel({
+    const kernel = await createTestKernel({
       config: { node: { id: "n", name: "N" }, agents: { a: { name: "A", workspace: "./w", tier: "scripted" } } },
       plugins: [
         plugin("throws", () => {

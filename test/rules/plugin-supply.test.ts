@@ -1,7 +1,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createKernel } from "@svc/kernel";
 import { describe, expect, it } from "vitest";
 import { runKernel, temporaryFolder } from "../kit/kernel.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 
 interface Written {
   readonly entry?: string;
@@ -185,7 +187,6 @@ describe("what a mistake is called", () => {
   });
 
   it("AUT-B11 of two of one id the advice switches off neither by the other's name", async () => {
-    const { createKernel } = await import("@svc/kernel");
     const tool = { name: "mine", description: "", input: { type: "object" }, run: async () => "" };
     const twice = {
       kind: "feature",
@@ -195,7 +196,7 @@ describe("what a mistake is called", () => {
       capabilities: [],
       setup: (ctx: { provide: { tool(tool: object): void } }) => ctx.provide.tool(tool),
     } as never;
-    const kernel = await createKernel({ config: { node: { id: "n", name: "N" }, agents: {} }, plugins: [twice, twice] });
+    const kernel = await createTestKernel({ config: { node: { id: "n", name: "N" }, agents: {} }, plugins: [twice, twice] });
     await kernel.start();
     await kernel.stop();
     const reasons = kernel.health().plugins.flatMap(({ reason }) => reason ?? []);
@@ -207,8 +208,7 @@ describe("what a mistake is called", () => {
     const config = { node: { id: "n", name: "N" }, agents: {} };
     const file = join(folder, "svc.json");
     writeFileSync(file, JSON.stringify(config));
-    const { createKernel } = await import("@svc/kernel");
-    const kernel = await createKernel({ config: file, known: [] });
+    const kernel = await createTestKernel({ config: file, known: [] });
     await kernel.start();
     try {
       write(folder, "late", define("late", ""));
@@ -236,7 +236,6 @@ describe("what a mistake is called", () => {
   });
 
   it("AUT-B21 an option that createKernel does not have is refused, with the one that may be meant", async () => {
-    const { createKernel } = await import("@svc/kernel");
     const wrong = { config: {}, datafolder: "x" };
     await expect(createKernel(wrong)).rejects.toMatchObject({ code: "SVC_KERNEL_OPTION", message: expect.stringContaining("did you mean 'dataFolder'?") });
     await expect(createKernel({ config: {}, database: {} } as never)).rejects.toThrow("takes no option 'database'");

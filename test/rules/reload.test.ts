@@ -1,10 +1,11 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createKernel, type Kernel } from "@svc/kernel";
+import type { Kernel } from "@svc/kernel";
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 
 const kernels: Kernel[] = [];
 afterEach(async () => {
@@ -49,7 +50,7 @@ async function setUp(section: unknown, plugins: Plugin<never>[]) {
   write(section);
   const tier = scriptedTier();
   const open = async () => {
-    const kernel = await createKernel({ config: file, plugins: [tier.plugin as Plugin<never>, ...plugins] });
+    const kernel = await createTestKernel({ config: file, plugins: [tier.plugin as Plugin<never>, ...plugins] });
     await kernel.start();
     kernels.push(kernel);
     return kernel;

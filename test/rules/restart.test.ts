@@ -1,10 +1,11 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createKernel, lockHolder } from "@svc/kernel";
+import { lockHolder } from "@svc/kernel";
 import type { Plugin } from "@svc/sdk";
 import { expect, it, vi } from "vitest";
 import { baseOf, post, type Running, type RunOptions, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 
 const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 10_000, interval: 5 });
 
@@ -177,7 +178,7 @@ it("OPS-02 a daemon whose configuration could not start again is not stopped for
   const good = { node: { id: "n1", name: "N", bind: "127.0.0.1:0" }, agents: { a: { name: "A", workspace: "./w", tier: "scripted" } } };
   await writeFile(file, JSON.stringify(good));
   const restarted = vi.fn();
-  const kernel = await createKernel({ config: file, plugins: [scriptedTier().plugin as Plugin<never>], listen: true, onRestart: restarted });
+  const kernel = await createTestKernel({ config: file, plugins: [scriptedTier().plugin as Plugin<never>], listen: true, onRestart: restarted });
   await kernel.start();
   try {
     for (const broken of ['{ "node": ', JSON.stringify({ ...good, node: {} })]) {

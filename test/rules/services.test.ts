@@ -1,10 +1,11 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkConfiguration, createKernel, openEditor } from "@svc/kernel";
+import { checkConfiguration, openEditor } from "@svc/kernel";
 import { type Delivery, definePlugin, type Plugin } from "@svc/sdk";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import services from "../../plugins/features/services/index.ts";
 import { baseOf, post, runKernel, temporaryFolder } from "../kit/kernel.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 
 const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 20_000, interval: 10 });
 const water = { name: "Water", triggers: [{ pattern: "^water report\\b" }], agent: "gardener", prompt: "Read the rain gauge." };
@@ -180,7 +181,7 @@ describe("the section services", () => {
       [{ water }, ["running"]],
     ] as const) {
       const { file, ...options } = await laid(section);
-      const kernel = await createKernel({ config: file, ...options });
+      const kernel = await createTestKernel({ config: file, ...options });
       open.push(kernel);
       await kernel.start();
       const found = kernel.health().plugins.filter(({ id }) => id === "feature-services");

@@ -1,10 +1,11 @@
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createKernel, type Kernel } from "@svc/kernel";
+import type { Kernel } from "@svc/kernel";
 import { type Capability, definePlugin, type Plugin, type PluginContext } from "@svc/sdk";
 import { afterEach, describe, expect, it } from "vitest";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 
 const SECRET = "CANARY-preview-secret-0001";
 const by = "the test";
@@ -55,7 +56,7 @@ async function running(capabilities: Capability[] = ["settings", "all-settings"]
       return { reload: async (config) => void seen.push(config) };
     },
   }) as unknown as Plugin<never>;
-  const kernel = await createKernel({ config: file, plugins: [scriptedTier().plugin as Plugin<never>, acme] });
+  const kernel = await createTestKernel({ config: file, plugins: [scriptedTier().plugin as Plugin<never>, acme] });
   await kernel.start();
   kernels.push(kernel);
   const { settings } = context as PluginContext;

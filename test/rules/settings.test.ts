@@ -1,11 +1,12 @@
 import { lstatSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createKernel, type Kernel } from "@svc/kernel";
+import type { Kernel } from "@svc/kernel";
 import { type Capability, definePlugin, type Plugin, type PluginContext, type Settings } from "@svc/sdk";
 import { createFakeContext } from "@svc/sdk/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 
 const SECRET = "CANARY-settings-secret-0001";
 
@@ -83,7 +84,7 @@ async function running({ told = { seen: [] } as Told, capabilities = ["settings"
   writeFileSync(real, text, { mode: 0o640 });
   if (linked) symlinkSync("real.json", file);
   const admin: Told = { seen: [] };
-  const kernel = await createKernel({
+  const kernel = await createTestKernel({
     config: file,
     env: { ACME_TOKEN: "a-token-of-the-environment", OTHER_TOKEN: "another-token-of-the-environment", DECLARED: "declared-token-of-the-environment" },
     plugins: [
@@ -157,7 +158,7 @@ describe("reading", () => {
 
   it("K2 a kernel that was given its configuration in code has no file", async () => {
     const told: Told = { seen: [] };
-    const kernel = await createKernel({
+    const kernel = await createTestKernel({
       config: { node: { id: "n", name: "N" }, agents: {}, acme: {} },
       plugins: [plugin("acme", "acme", ["settings"], told)],
     });

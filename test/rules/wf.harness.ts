@@ -1,11 +1,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createKernel, type Kernel } from "@svc/kernel";
+import type { Kernel } from "@svc/kernel";
 import type { Envelope, Plugin, WorkflowRun } from "@svc/sdk";
 import { afterEach, expect, vi } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { baseOf, temporaryFolder } from "../kit/kernel.ts";
 import { type Scripted, scriptedTier } from "../kit/scripted.ts";
+import { createTestKernel } from "../kit/test-kernel.ts";
 
 /** An answer over HTTP. */
 export interface Answer {
@@ -96,7 +97,7 @@ export async function stage(definitions: Record<string, object>, options: StageO
   };
   writeFileSync(config, JSON.stringify(document));
   const events: Envelope[] = [];
-  const kernel = await createKernel({ config, listen: true, plugins: [tier.plugin as Plugin<never>, ...plugins], known: FEATURES });
+  const kernel = await createTestKernel({ config, listen: true, plugins: [tier.plugin as Plugin<never>, ...plugins], known: FEATURES });
   open.push(kernel);
   kernel.bus.subscribe((envelope) => events.push(envelope));
   await kernel.start();

@@ -1,7 +1,9 @@
 import { cp } from "node:fs/promises";
+import { join } from "node:path";
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
 import { temporaryFolder } from "../kit/kernel.ts";
+import { copyState } from "../kit/test-store.ts";
 import { flow, type RunDetail, stage } from "./wf.harness.ts";
 
 const kinds = ({ timeline }: RunDetail) => timeline.map(({ kind, step }) => (step === undefined ? kind : `${kind} ${step}`));
@@ -58,6 +60,7 @@ describe("the states of a run", () => {
     const first = await stage({ timed: TIMED });
     const id = await first.start("timed");
     await first.untilWaits(id, "work", "effect");
+    await vi.waitFor(() => expect(first.tier.held).toBe(1), { timeout: 10_000 });
     await first.call("POST", `/api/workflows/runs/${id}/status`, { action: "pause" });
     first.tier.release("done");
     await vi.waitFor(async () => expect(kinds(await first.run(id))).toContain("step.ended work/1"), { timeout: 10_000 });
@@ -269,7 +272,8 @@ describe("what the bus is told of runs", () => {
     const id = await first.start("set");
     // As a crash leaves it: that the events were told is noted a second later.
     const folder = await temporaryFolder();
-    await cp(first.folder, folder, { recursive: true, filter: (source) => !source.endsWith("daemon.lock") });
+    await cp(first.folder, folder, { recursive: true, filter: (source) => source !== join(first.folder, ".svc") });
+    await copyState(join(first.folder, ".svc"), join(folder, ".svc"));
     const told = first.events.filter(({ kind }) => kind === "run");
     expect(told.map(({ type }) => type)).toEqual(["created", "ok", "completed"]);
     const second = await stage({}, { folder });
