@@ -93,4 +93,26 @@ export interface StoreWork {
   /** Which of these ids are in no lane any more. */
   gone(ids: readonly string[]): Promise<readonly string[]>;
   blocked(): Promise<readonly WorkBlocked[]>;
+  /** Exchanges answers that grow with the other daemons. Best effort: nothing stands on it, and a crash of the state's server loses all. */
+  live(answers: WorkAnswers): Promise<WorkAnswersSeen>;
+}
+
+/** What a daemon tells of the answers that grow in its turns, and which others it wants to see. Sizes are in characters. */
+export interface WorkAnswers {
+  /** Ids of what runs here. */
+  readonly running: readonly string[];
+  /** What was said behind the first `at` characters; from 0 on it takes the place of what is stored. Stored where somebody watches. */
+  readonly said: readonly { readonly id: string; readonly at: number; readonly text: string }[];
+  /** Ids of what ran here and has ended: nothing of it is kept. */
+  readonly over: readonly string[];
+  /** By id, how much is known of what is watched here. It counts as watched for 3 s. */
+  readonly watched: ReadonlyMap<string, number>;
+}
+
+/** What others have told, and want to see. */
+export interface WorkAnswersSeen {
+  /** By id of what runs here and is watched: how much of it is stored. */
+  readonly asked: ReadonlyMap<string, number>;
+  /** By id of what is watched here: the whole text as stored, where that is other than what is known. */
+  readonly texts: ReadonlyMap<string, string>;
 }

@@ -19,7 +19,7 @@ export interface Tasks {
   /**
    * The result of a task that was accepted earlier, also before a restart: waits for its end. Throws `SVC_TASK_UNKNOWN` where nothing is
    * known of it (any more), `SVC_DAEMON_DRAINING` when the daemon stops first (ask again after the next start), and the reason of `signal`.
-   * `listen` hears what it does from now on, where it runs here.
+   * `listen` hears what it does from now on, where it runs here; of one that another daemon runs, its text.
    */
   result(taskId: string, signal?: AbortSignal, listen?: (event: TaskEvent) => void): Promise<TaskResult>;
   /** Send on a channel, through the `deliver` hook and the outbox. Resolves after the commit; `sent` when the platform accepted it. */

@@ -1,4 +1,4 @@
-import { codeOf, type Log, type Op, put, type RunningTask, type Store, type StoreWork } from "@svc/sdk";
+import { codeOf, type Log, type Op, put, type RunningTask, type Store, type StoreWork, type TaskEvent } from "@svc/sdk";
 import type { StateStore } from "../base/state-store.ts";
 import { createTask, describeTask, markRouted, type Task } from "../core/flow/live-task.ts";
 import type { Pipeline } from "../core/flow/pipeline.ts";
@@ -7,6 +7,7 @@ import { endedOutcome } from "../core/flow/routing.ts";
 import { type Ending, resultOf } from "../core/flow/run-facts.ts";
 import { readRecord } from "../core/flow/traces.ts";
 import type { Elsewhere } from "../core/flow/work.ts";
+import { isWatched, LiveAnswers } from "./live-answers.ts";
 import { closeRecords, type LastingLanes, notResumed, takenUp, unfinishedTasks, type Verdict } from "./recover.ts";
 
 /** What tasks of several daemons stand on. */
@@ -16,6 +17,8 @@ export interface SharedTasksDeps {
   readonly rows: StoreWork;
   /** Tells the lanes of a task that waits in one of them. */
   know(task: Task): void;
+  /** Wakes the other daemons. */
+  tell(): void;
 }
 
 /** So many tasks of other daemons are shown. */
@@ -30,6 +33,8 @@ const LOOK_MS = 250;
 /** The tasks of a state that several daemons work on, as this one sees them: those it loads for a claim, those of the others, and those that a dead one left. */
 export class SharedTasks implements Elsewhere, LastingLanes {
   readonly #deps: SharedTasksDeps;
+  /** Answers that grow here or elsewhere. */
+  readonly live: LiveAnswers;
   readonly #core: Store;
   readonly #log: Log;
   #judge: ((record: TaskRecord, own: boolean) => Verdict) | undefined;
@@ -48,6 +53,13 @@ export class SharedTasks implements Elsewhere, LastingLanes {
     this.#deps = deps;
     this.#core = deps.pipeline.deps.store;
     this.#log = deps.pipeline.deps.log;
+    this.live = new LiveAnswers({
+      rows: deps.rows,
+      log: this.#log,
+      shared: () => this.#others.size > 0,
+      task: (id) => deps.pipeline.tasks.get(id),
+      tell: deps.tell,
+    });
   }
 
   get #node(): string {
@@ -128,7 +140,9 @@ export class SharedTasks implements Elsewhere, LastingLanes {
       const dropped = { ...record, status: "error" as const, error: "The message was dropped.", errorKind: "dropped" };
       const ended = stored?.status === "in-flight" ? { ...stored, error: "Its turn was interrupted.", errorKind: "interrupted" } : stored;
       if (stored !== undefined) Object.assign(record, stored);
-      pipeline.settle(task, resultOf(ended ?? dropped, pipeline.deps.now()));
+      const result = resultOf(ended ?? dropped, pipeline.deps.now());
+      this.live.ended(task, result);
+      pipeline.settle(task, result);
     };
     readRecord(this.#records, record.id).then(settle, (error) => {
       this.#log.warn({ task: record.id, err: error }, "the end of a task was not read");
@@ -151,6 +165,10 @@ export class SharedTasks implements Elsewhere, LastingLanes {
     if (pipeline.tasks.get(id) !== undefined) return undefined;
     const found = (await this.#records.get(id))?.value;
     return found?.status === "in-flight" ? this.#shown(found) : undefined;
+  }
+
+  watch(id: string, listen: (event: TaskEvent) => void): () => void {
+    return this.live.listen(id, listen);
   }
 
   async routed(id: string): Promise<void> {
@@ -233,7 +251,9 @@ export class SharedTasks implements Elsewhere, LastingLanes {
       return;
     }
     const shown = await this.#records.list({ where: { status: "in-flight" }, limit: SHOWN });
-    const theirs = shown.map(({ value }) => value).filter(({ id }) => pipeline.tasks.get(id) === undefined);
+    const found = shown.map(({ value }) => value);
+    this.live.watch(found.flatMap(({ id, attempts }) => (attempts > 0 ? [pipeline.tasks.get(id)].filter(isWatched) : [])));
+    const theirs = found.filter(({ id }) => pipeline.tasks.get(id) === undefined);
     this.#running = theirs.filter(({ attempts }) => attempts > 0).map((record) => describeTask(this.#shown(record)));
     this.#queued = theirs.filter(({ attempts }) => attempts === 0).map((record) => describeTask(this.#shown(record)));
   }

@@ -30,10 +30,16 @@ function createShared(worker: Worker<Task>, pipeline: Pipeline, store: StateStor
   const rows = store.work?.("core");
   if (rows === undefined) throw new TypeError("this store has no rows for lanes");
   const { log, node, store: core } = pipeline.deps;
-  const tasks = new SharedTasks({ pipeline, store, rows, know: (task) => lanes.know(task) });
+  const tasks = new SharedTasks({ pipeline, store, rows, know: (task) => lanes.know(task), tell: () => store.hints?.tell() });
   const lanes: SharedLanes<Task> = new SharedLanes<Task>({
     rows,
-    worker,
+    worker: {
+      start(claim) {
+        tasks.live.begin(claim);
+        worker.start(claim);
+      },
+      stop: worker.stop.bind(worker),
+    },
     log,
     elsewhere: tasks,
     idOf: ({ record }) => record.id,
@@ -43,7 +49,10 @@ function createShared(worker: Worker<Task>, pipeline: Pipeline, store: StateStor
     isHome: (task) => task.record.sessionId !== undefined && staysHere(pipeline, task),
     moved: (task, from) => tasks.moved(task, from !== undefined && staysHere(pipeline, task) ? from : undefined),
     rulesOf: (lane) => rulesOf(pipeline, lane),
-    looked: () => tasks.look(),
+    async looked() {
+      await tasks.look();
+      void tasks.live.look();
+    },
     ...(store.hints === undefined ? {} : { hints: store.hints }),
   });
   const ends = new AbortController();
@@ -68,9 +77,9 @@ function createShared(worker: Worker<Task>, pipeline: Pipeline, store: StateStor
   again();
 
   const close = lanes.close.bind(lanes);
-  lanes.close = () => {
+  lanes.close = async () => {
     ends.abort();
-    return close();
+    await Promise.all([tasks.live.close(), close()]);
   };
   return { tasks, work: lanes };
 }

@@ -14,6 +14,11 @@ const LONGEST_MS = 2 ** 31 - 1;
  * `SVC_DAEMON_DRAINING` when the daemon stops before it has ended, and the reason of `signal`.
  */
 export async function taskResult(pipeline: Pipeline, id: string, signal?: AbortSignal, listen?: (event: TaskEvent) => void): Promise<TaskResult> {
+  const unwatch = listen && pipeline.lanes.elsewhere?.watch(id, listen);
+  return ended(pipeline, id, signal, listen).finally(unwatch);
+}
+
+async function ended(pipeline: Pipeline, id: string, signal?: AbortSignal, listen?: (event: TaskEvent) => void): Promise<TaskResult> {
   const { store, now } = pipeline.deps;
   for (;;) {
     signal?.throwIfAborted();

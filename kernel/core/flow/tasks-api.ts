@@ -38,7 +38,7 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
       if (task !== undefined) return task.result;
       const record = await readRecord(store.collection<TaskRecord>(TRACES), id);
       if (record?.status !== "in-flight") return record && resultOf(record, now());
-      return (await pipeline.lanes.elsewhere?.find(id)) && taskResult(pipeline, id);
+      return (await pipeline.lanes.elsewhere?.find(id)) && taskResult(pipeline, id, undefined, listen);
     },
     result: (id, signal, listen) => taskResult(pipeline, id, signal, listen && ownDoing(listen)),
     cancel: (id, reason) => pipeline.end(id, { kind: "cancelled", text: reason ? `cancelled: ${reason}` : "cancelled" }),

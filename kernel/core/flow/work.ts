@@ -1,4 +1,4 @@
-import type { Log, Op, RunningTask } from "@svc/sdk";
+import type { Log, Op, RunningTask, TaskEvent } from "@svc/sdk";
 import type { ScopedStore, StateStore } from "../../base/state-store.ts";
 import type { Bus } from "../bus/bus.ts";
 import type { Task } from "./live-task.ts";
@@ -100,6 +100,8 @@ export interface Elsewhere {
   find(id: string): Promise<Task | undefined>;
   /** Resolves when a task that was accepted before has its place in a lane or has ended, at the latest when its daemon's work is taken over. */
   routed(id: string): Promise<void>;
+  /** Hears the answer of a task while it grows, where it is worked on elsewhere. Returns the way to stop. */
+  watch(id: string, listen: (event: TaskEvent) => void): () => void;
   /** As `Pipeline.end`, for a task that is not worked on here. */
   end(id: string, ending: Ending): Promise<boolean>;
 }

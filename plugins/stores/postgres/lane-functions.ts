@@ -200,6 +200,8 @@ BEGIN
     PERFORM lane_next(k, false);
     n := n + 1;
   END LOOP;
+  -- What was asked for by a daemon that is gone, or just when it ended.
+  DELETE FROM live WHERE asked_until < clock_timestamp() - interval '3 s';
   UPDATE item SET due = 0 WHERE seq IN (SELECT i.seq FROM item i WHERE i.leased AND i.due > 0 AND i.owner IS NOT NULL
     AND NOT EXISTS (SELECT 1 FROM node WHERE boot = i.owner AND alive) FOR UPDATE SKIP LOCKED);
   RETURN n;

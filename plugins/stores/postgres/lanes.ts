@@ -82,6 +82,21 @@ export function storedWork(server: Server, writer: Writer, boot: number, late: (
       const sql = "SELECT k AS id FROM unnest($1::text[]) AS k WHERE NOT EXISTS (SELECT 1 FROM {s}.lane_item WHERE id = k)";
       return (await query<{ id: string }>(sql, [ids.map((id) => storedKey(LANES, id))])).map(({ id }) => readText(id));
     },
+    async live({ running, said, over, watched }) {
+      const key = (id: string) => storedKey(LANES, id);
+      const written = said.map(({ id, at, text }) => ({ i: key(id), at, x: storedText(text), z: text.length }));
+      const known = Object.fromEntries([...watched].map(([id, size]) => [key(id), size]));
+      const values = [running.map(key), JSON.stringify(written), over.map(key), JSON.stringify(known)];
+      const [row] = await query<{ found: readonly [asked: readonly [string, number][], texts: readonly [string, string][]] }>(
+        "SELECT {s}.live_answers($1, $2, $3, $4) AS found",
+        values,
+      );
+      const [asked = [], texts = []] = row?.found ?? [];
+      return {
+        asked: new Map(asked.map(([id, size]) => [readText(id), size])),
+        texts: new Map(texts.map(([id, text]) => [readText(id), readText(text)])),
+      };
+    },
     async blocked() {
       const sql = `SELECT l.key, CASE WHEN l.state = 'ready' THEN l.agent END AS agent,
           (SELECT count(*)::integer FROM {s}.lane o WHERE o.agent = l.agent AND o.slot) AS active

@@ -1,6 +1,7 @@
 import { fail } from "./errors.ts";
 import { FUNCTIONS } from "./functions.ts";
 import { LANE_FUNCTIONS } from "./lane-functions.ts";
+import { LIVE_FUNCTIONS } from "./live-functions.ts";
 import type { Server } from "./server.ts";
 import { MIGRATIONS, SCHEMA_VERSION } from "./tables.ts";
 
@@ -22,6 +23,7 @@ export async function migrate(server: Server, folder: string): Promise<number> {
     for (const migration of MIGRATIONS.slice(version)) await run(migration);
     await run(FUNCTIONS);
     await run(LANE_FUNCTIONS);
+    await run(LIVE_FUNCTIONS);
     await run(`UPDATE {s}.version SET version = ${SCHEMA_VERSION}`);
     before = version;
   });

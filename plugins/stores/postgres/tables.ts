@@ -103,6 +103,14 @@ export const MIGRATIONS: readonly string[] = [
     ADD COLUMN home text COLLATE "C",     -- the data folder of the daemon that has what the conversation goes on with, such as a native session
     ADD COLUMN since timestamptz;         -- of an idle one: when it became so; of a ready one: when another daemon first left it to its home
   `,
+  `
+  -- Answers that grow on one daemon and are watched at another. Not logged: a crash of the server forgets them.
+  CREATE UNLOGGED TABLE {s}.live (
+    task text COLLATE "C" PRIMARY KEY, asked_until timestamptz NOT NULL,
+    size integer NOT NULL DEFAULT 0,      -- of the text, in the units of who wrote it
+    text text NOT NULL DEFAULT ''
+  );
+  `,
 ];
 
 /** What each of them is for, in the same order. */
@@ -112,6 +120,7 @@ const PURPOSES = [
   "the lanes of what several daemons work on",
   "what daemons tell each other",
   "the home of a conversation",
+  "answers that grow on another daemon",
 ];
 
 /** One line for each migration that brings a schema of that version to this program's. */
