@@ -95,6 +95,10 @@ export const ERRORS = {
   SVC_SERVER_PORT: [500, "The server '{server}' cannot listen on {address}: {reason}."],
   SVC_SERVER_UNKNOWN: [404, "No running plugin provides the server '{server}'."],
   SVC_TASK_NOT_RUNNING: [404, "Task '{task}' does not run (yet, or any more); send the message with POST /task, it keeps the order of its conversation."],
+  SVC_TASK_UNPLACED: [
+    503,
+    "The message is stored as task {task} and has no place in its conversation yet: another node is being taken over, or the state answers late. Send it again with the same key.",
+  ],
   SVC_TASK_UNKNOWN: [404, "No task '{task}' is running or waiting; see svc agent list."],
   SVC_TRACE_UNKNOWN: [404, "There is no trace '{trace}'; see svc trace list."],
   SVC_AGENT_NO_DEFAULT: [400, "No default agent is configured; set node.defaultAgent or name the agent in POST /task."],

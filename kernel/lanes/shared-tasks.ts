@@ -1,6 +1,7 @@
 import { codeOf, type Log, type Op, put, type RunningTask, type Store, type StoreWork, type TaskEvent } from "@svc/sdk";
+import { fail } from "../base/errors.ts";
 import type { StateStore } from "../base/state-store.ts";
-import { createTask, describeTask, markRouted, type Task } from "../core/flow/live-task.ts";
+import { createTask, describeTask, markRouted, ROUTED_MS, type Task } from "../core/flow/live-task.ts";
 import type { Pipeline } from "../core/flow/pipeline.ts";
 import { type TaskRecord, TRACE_INDEXES, TRACES } from "../core/flow/record.ts";
 import { endedOutcome } from "../core/flow/routing.ts";
@@ -25,8 +26,6 @@ export interface SharedTasksDeps {
 const SHOWN = 500;
 /** Milliseconds after which the others have seen a new daemon. */
 const SEEN_MS = 1_500;
-/** Milliseconds after which a message of a dead daemon has its place again, and some more. */
-const ROUTED_MS = 12_000;
 /** Milliseconds between looks whether another daemon has ended a task. */
 const LOOK_MS = 250;
 
@@ -176,6 +175,7 @@ export class SharedTasks implements Elsewhere, LastingLanes {
       const found = (await this.#records.get(id))?.value;
       if (found?.status !== "in-flight" || found.route !== undefined) return;
     }
+    throw fail("SVC_TASK_UNPLACED", { task: id });
   }
 
   async end(id: string, ending: Ending): Promise<boolean> {

@@ -147,8 +147,10 @@ export function handOver(port: number, body: unknown, key: string): Promise<{ re
         said += chunk;
         if ((response.statusCode ?? 500) >= 400) return;
         const accepted = /^event: accepted\ndata: (.*)\n\n/m.exec(said)?.[1];
-        if (accepted !== undefined) resolve({ duplicate: false, ...JSON.parse(accepted) });
-        else if (said.startsWith("{") && said.endsWith("}")) resolve(JSON.parse(said));
+        if (accepted !== undefined) {
+          resolve({ duplicate: false, ...JSON.parse(accepted) });
+          sent.destroy();
+        } else if (said.startsWith("{") && said.endsWith("}")) resolve(JSON.parse(said));
       });
     });
     sent.on("error", reject);

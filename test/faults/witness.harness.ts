@@ -24,8 +24,8 @@ export interface Witness {
   startAndKill(ms: number): Promise<void>;
   /** Each chat sends one message after the other, each as soon as the last one was acknowledged, until the daemon is gone or `stop` says so. */
   sendTo(daemon: DaemonProcess, stop?: () => boolean): Promise<void>;
-  /** The same to whichever daemon `any` names for each message, until `stop` says so. */
-  sendToAny(any: () => DaemonProcess | undefined, stop: () => boolean): Promise<void>;
+  /** The same to whichever daemon `any` names for each message, until `stop` says so; in each chat after a pause of up to `pauseMs`. */
+  sendToAny(any: () => DaemonProcess | undefined, stop: () => boolean, pauseMs?: number): Promise<void>;
   /** Sends again what was not acknowledged, waits until all work is done, and answers what is wrong. Remembers how each task ended. */
   judge(daemon: DaemonProcess): Promise<string[]>;
   tally(): Tally;
@@ -112,9 +112,10 @@ export async function createWitness(folder: string, chats: number, config: objec
     }
   }
 
-  async function sendToAny(any: () => DaemonProcess | undefined, stop: () => boolean): Promise<void> {
+  async function sendToAny(any: () => DaemonProcess | undefined, stop: () => boolean, pauseMs = 0): Promise<void> {
     const sender = async (way: Way, chat: string) => {
       while (!stop()) {
+        for (let left = Math.random() * pauseMs; left > 0 && !stop(); left -= 500) await pause(Math.min(500, left));
         const daemon = any();
         try {
           if (daemon === undefined) await pause(20);

@@ -46,7 +46,7 @@ describe("the count of an attempt", () => {
     expect(logged).toEqual([]);
   });
 
-  it("FAULT-12 a full disk stops no work: it is logged", async () => {
+  it("FAULT-09 a full disk stops no work: it is logged", async () => {
     const { store } = storeOf(failure("SVC_STORE_FULL"));
     await countAttempt([{ record: record() }], { store, signal: new AbortController().signal, log });
     expect(logged).toHaveLength(1);

@@ -1,4 +1,5 @@
 import { type Route, type RunningTask, type TaskEvent, type TaskResult, withTimeout } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
 import type { Live } from "../host/live.ts";
 import type { AnswerStream } from "./answer-stream.ts";
 import type { TaskRecord } from "./record.ts";
@@ -93,20 +94,24 @@ export function whenRouted(task: Task, listener: () => void): void {
 }
 
 /** Milliseconds that an acknowledgement waits: by then a daemon that cannot reach the state any more is dead for the others. */
-const ROUTED_MS = 12_000;
+export const ROUTED_MS = 12_000;
 
 /**
- * Resolves when the task is routed, at the latest after 12 s, and lets its listeners hear nothing before: where several daemons share the lanes,
- * who has the acknowledgement may send the next message to another one, and that must stand behind this one.
+ * Resolves when the task is routed, and lets its listeners hear nothing before: where several daemons share the lanes, who has the
+ * acknowledgement may send the next message to another one, and that must stand behind this one. After 12 s throws `SVC_TASK_UNPLACED`, for
+ * the sender to ask again with its key; who gave none would be doubled by that, and has the acknowledgement then.
  */
 export async function routedFirst(task: Task): Promise<void> {
+  const { id, inbound } = task.record;
   const listeners = [...task.listeners];
   const held: TaskEvent[] = [];
   const hold = (event: TaskEvent) => void held.push(event);
   task.listeners.clear();
   task.listeners.add(hold);
-  await withTimeout(new Promise<void>((resolve) => whenRouted(task, resolve)), ROUTED_MS, () => undefined);
+  const routed = new Promise<boolean>((resolve) => whenRouted(task, () => resolve(true)));
+  const placed = await withTimeout(routed, ROUTED_MS, () => inbound.dedupKey === undefined);
   task.listeners.delete(hold);
+  if (!placed) throw fail("SVC_TASK_UNPLACED", { task: id });
   for (const listener of listeners) task.listeners.add(listener);
   for (const event of held) tell(task, event);
 }

@@ -98,7 +98,7 @@ export interface Elsewhere {
   queued(): readonly RunningTask[];
   /** The task of that id as its record tells, with the record's state; undefined when it has ended, is not known, or is worked on here. */
   find(id: string): Promise<Task | undefined>;
-  /** Resolves when a task that was accepted before has its place in a lane or has ended, at the latest when its daemon's work is taken over. */
+  /** Resolves when a task that was accepted before has its place in a lane or has ended; throws `SVC_TASK_UNPLACED` when that takes too long. */
   routed(id: string): Promise<void>;
   /** Hears the answer of a task while it grows, where it is worked on elsewhere. Returns the way to stop. */
   watch(id: string, listen: (event: TaskEvent) => void): () => void;
