@@ -113,9 +113,9 @@ describe.skipIf(NO_POSTGRES !== undefined)(`growing answers as rows${NO_POSTGRES
     await watcher.look();
     await say("t", 0, "first words");
     await expect.poll(async () => [await watcher.look(), heard.join("|")].at(-1), { timeout: 15_000 }).toBe("first words");
-    await say("t", 0, "other words");
+    await say("t", 0, "other words,");
     await watcher.look();
-    await say("t", 11, ", and more");
+    await say("t", 12, " and more");
     await watcher.look();
     watcher.ended(mine, { ok: true, taskId: "t", reply: "other words, and more", durationMs: 1 } as unknown as Parameters<typeof watcher.ended>[1]);
     expect(heard).toEqual(["first words"]);
