@@ -1,3 +1,5 @@
+import { setTimeout as pause } from "node:timers/promises";
+import { codeOf } from "@svc/sdk";
 import { MINUTE } from "../base/calendar/zone.ts";
 import type { JobsDeps, MissedSpan, SchedulePart } from "../core/boot/schedule-port.ts";
 import { claimMinute, createJobBook, minutesOf } from "./job-records.ts";
@@ -7,6 +9,9 @@ import { createSchedule } from "./schedule.ts";
 const MISSED_SHOWN = 20;
 /** The daemon that tells first goes on telling, as long as it lives. */
 const LEASE_MS = 60_000;
+/** Failures of a store that end by themselves, and milliseconds until it is asked again. */
+const PASSING = /^SVC_STORE_(BUSY|FULL|UNREACHABLE)$/;
+const AGAIN_MS = 5_000;
 
 /** The jobs of a kernel: their minutes are claimed in its store, and what is missed is recorded and told, by one of the daemons that use it. */
 export function createJobs({ node, store, log, bus, now }: JobsDeps): ReturnType<SchedulePart["createJobs"]> {
@@ -20,14 +25,26 @@ export function createJobs({ node, store, log, bus, now }: JobsDeps): ReturnType
     const shown = missed.slice(0, MISSED_SHOWN).map(({ job, ...span }) => ({ job, ...minutesOf(span, now()) }));
     const names = shown.map(({ job }) => job).join(", ");
     const summary = `minutes of ${missed.length} jobs were missed and are not made up for: ${names}${missed.length > shown.length ? " ..." : ""}`;
+    await book.missed(missed, now());
     log.warn({ missed: shown }, summary);
     bus.publish({ kind: "status", type: "status", summary, data: { state: "minutes-missed", jobs: missed.length, missed: shown } });
-    await book.missed(missed, now());
+  }
+
+  /** What a store without room or answer could not claim, it cannot record as missed either: it is tried again until it can. */
+  async function recordMissed(spans: readonly MissedSpan[]): Promise<void> {
+    for (;;) {
+      try {
+        return await tellMissed(spans);
+      } catch (error) {
+        if (!PASSING.test(codeOf(error) ?? "")) return log.error({ err: error }, "missed minutes were not recorded");
+        await pause(AGAIN_MS, undefined, { ref: false });
+      }
+    }
   }
 
   const schedule = createSchedule({
     claim: (job, minute) => claimMinute(store, job, minute, now()),
-    onMissed: (missed) => void tellMissed(missed).catch((error) => log.error({ err: error }, "missed minutes were not recorded")),
+    onMissed: (missed) => void recordMissed(missed),
     onLook: (looked) => book.looked(looked),
     log,
     now,

@@ -153,6 +153,8 @@ describe("the schedule", () => {
     const missed: string[] = [];
     const claims = new Set<string>();
     const looks: Looked[] = [];
+    /** Codes with which the next claims are refused. */
+    const refuse: string[] = [];
     const schedule = createSchedule({
       now: () => at,
       log: quiet,
@@ -160,6 +162,8 @@ describe("the schedule", () => {
       onMissed: (spans) => missed.push(...spans.map(({ job, first, last, count }) => `${job} ${first.toISOString()} ${last.toISOString()} ${count}`)),
       claim: async (job, minute) => {
         const key = `${job} ${minute}`;
+        const code = refuse.shift();
+        if (code !== undefined) throw Object.assign(new Error(code), { code });
         if (claims.has(key)) return false;
         claims.add(key);
         return true;
@@ -171,7 +175,7 @@ describe("the schedule", () => {
       schedule.tick();
       await new Promise((resolve) => setImmediate(resolve));
     };
-    return { schedule, fired, missed, claims, looks, jump };
+    return { schedule, fired, missed, claims, looks, refuse, jump };
   }
 
   it("FAULT-18 a clock a day ahead records one decision per job and runs none of the missed minutes", async () => {
@@ -211,6 +215,28 @@ describe("the schedule", () => {
     expect(next.missed).toEqual(["job 2026-01-01T13:00:00.000Z 2026-01-11T12:00:00.000Z 240"]);
     expect([...next.claims]).toEqual([]);
     next.schedule.stop();
+  });
+
+  it("FAULT-18 which jobs there are is noted soon after they came, for who dies before the first minute is over", async () => {
+    const { schedule, looks } = setUp("2026-01-01T11:59:30Z");
+    await schedule.since(undefined);
+    expect(looks).toEqual([]);
+    await vi.waitFor(() => expect(looks).toHaveLength(1), { timeout: 10_000 });
+    for (const id of ["second", "third"]) schedule.cron(id, "5 * * * *", undefined, async () => {});
+    await vi.waitFor(() => expect(looks).toHaveLength(2), { timeout: 10_000 });
+    expect(looks.at(-1)).toMatchObject({ minute: Date.parse("2026-01-01T11:59Z") / MINUTE });
+    expect([...(looks.at(-1)?.jobs.keys() ?? [])]).toEqual(["job", "second", "third"]);
+    schedule.stop();
+  });
+
+  it("FAULT-18 a minute that the store could not claim is a missed one", async () => {
+    const { schedule, fired, missed, refuse, jump } = setUp("2026-01-01T11:59:30Z");
+    refuse.push("SVC_STORE_FULL");
+    await jump("2026-01-01T12:00:00Z");
+    await jump("2026-01-01T13:00:00Z");
+    expect(fired).toEqual(["2026-01-01T13:00:00.000Z"]);
+    expect(missed).toEqual(["job 2026-01-01T12:00:00.000Z 2026-01-01T12:00:00.000Z 1"]);
+    schedule.stop();
   });
 
   it("FAULT-18 a long time of a frequent job is counted to a thousand, with its true end", async () => {

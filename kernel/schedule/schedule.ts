@@ -36,6 +36,8 @@ interface Bucket {
 }
 
 const MISSED_COUNTED = 1_000;
+/** So long after a change of the jobs they are noted: what changes together is noted once. */
+const NOTED_MS = 1_000;
 
 /** Makes a schedule; its clock runs from the first job on. `tick` is there for tests. */
 export const createSchedule = (options: ScheduleOptions): Schedule & { tick(): void } => new MinuteSchedule(options);
@@ -57,6 +59,9 @@ class MinuteSchedule implements Schedule {
   #armed: { cancel(): boolean } | null = null;
   #stopped = false;
   #onHold = false;
+  /** What an earlier schedule noted was asked about, and may be written over. */
+  #open = false;
+  #noting = false;
 
   constructor(options: ScheduleOptions) {
     this.#options = options;
@@ -74,6 +79,7 @@ class MinuteSchedule implements Schedule {
     const job: Job = { id, run };
     bucket.jobs.set(id, job);
     if (!this.#driven) this.#outside.runInAsyncScope(() => void this.#drive());
+    this.#noteSoon();
     return () => {
       if (this.#buckets.get(where)?.jobs.get(id) === job) this.#remove(id);
     };
@@ -117,8 +123,10 @@ class MinuteSchedule implements Schedule {
     this.#onHold = false;
   }
 
-  since({ minute, jobs }: Looked): Promise<void> {
-    return this.#reportMissed(minute, this.#began + 1, (id, where) => jobs.get(id) === where);
+  async since(earlier: Looked | undefined): Promise<void> {
+    if (earlier !== undefined) await this.#reportMissed(earlier.minute, this.#began + 1, (id, where) => earlier.jobs.get(id) === where);
+    this.#open = true;
+    this.#noteSoon();
   }
 
   stop(): void {
@@ -146,6 +154,16 @@ class MinuteSchedule implements Schedule {
     void this.#options.onLook?.({ minute: this.#latest, jobs: this.#whereOf });
   }
 
+  /** Who dies before the first minute is over has noted what it was to do then. */
+  #noteSoon(): void {
+    if (!this.#open || this.#noting || this.#whereOf.size === 0) return;
+    this.#noting = true;
+    this.#timers.after(NOTED_MS, () => {
+      this.#noting = false;
+      if (!this.#onHold) void this.#options.onLook?.({ minute: this.#latest, jobs: this.#whereOf });
+    });
+  }
+
   /** Unix minutes, both exclusive. One expression and zone at a time: years of minutes must not block the event loop. */
   async #reportMissed(from: number, to: number, counts: (id: string, where: string) => boolean): Promise<void> {
     const asked = [...this.#buckets].map(([where, { cron, zone, jobs }]) => ({ cron, zone, ids: [...jobs.keys()].filter((id) => counts(id, where)) }));
@@ -160,12 +178,16 @@ class MinuteSchedule implements Schedule {
 
   async #fire(job: Job, minute: Date): Promise<void> {
     const { claim, log, onMissed } = this.#options;
+    let claimed = false;
     try {
-      if (await claim(job.id, minute.toISOString().slice(0, 16))) await job.run(minute);
+      claimed = await claim(job.id, minute.toISOString().slice(0, 16));
+      if (claimed) await job.run(minute);
     } catch (error) {
       // The stop began while the claim ran: the minute is over, and no plugin has failed.
-      if (codeOf(error) === "SVC_DAEMON_DRAINING") onMissed?.([{ job: job.id, first: minute, last: minute, count: 1, more: false }]);
-      else log.error({ job: job.id, err: error }, "a scheduled job failed");
+      const stopping = codeOf(error) === "SVC_DAEMON_DRAINING";
+      if (!stopping)
+        log.error({ job: job.id, err: error }, claimed ? "a scheduled job failed" : "a scheduled job was not begun: its minute could not be claimed");
+      if (stopping || !claimed) onMissed?.([{ job: job.id, first: minute, last: minute, count: 1, more: false }]);
     }
   }
 

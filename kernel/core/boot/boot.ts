@@ -114,7 +114,7 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   runtime.pipeline.open();
   const reported = await recovery.report();
   const crashedAt = await lastCrash(runtime.core, node.id);
-  if (looked !== undefined) void runtime.schedule.since(looked);
+  void runtime.schedule.since(looked);
   // Not before the daemon answers: its first look is later still.
   const maintenance = await parts.maintenance();
   await maintenance.startMaintenance({ runtime, workspaces, ...(onDisk ? { folder, dataFolder } : {}), log, bus, now, config: () => settings.value });

@@ -14,8 +14,8 @@ export interface Schedule {
   /** No job by the calendar runs until `resume`: minutes that pass meanwhile are missed ones. Resolves when that is noted. */
   hold(): Promise<void>;
   resume(): void;
-  /** Tells what was missed since an earlier schedule looked last, of the jobs that are here now as they were then. */
-  since(earlier: Looked): Promise<void>;
+  /** Tells what was missed since an earlier schedule looked last, of the jobs that are here now as they were then, and notes from then on which there are. */
+  since(earlier: Looked | undefined): Promise<void>;
   /** No further run starts. */
   stop(): void;
 }
