@@ -26,8 +26,8 @@ const BROKEN = process.env.SVC_WEEK_BREAK;
 /** The clock hops to the next sixth hour after each phase. */
 const HOURS = 6;
 const PHASES = MINUTES > 0 ? 28 : 2;
-/** What a short run has: what leaves nothing to be given up in words. */
-const KINDS: readonly Strike[] = MINUTES > 0 ? STRIKES : ["kill", "stop", "cut", "kill the peer"];
+/** Those of `SVC_WEEK_STRIKES`, apart by commas; else a short run has what leaves nothing to be given up in words. */
+const KINDS = kindsOf(process.env.SVC_WEEK_STRIKES);
 const PHASE_MS = MINUTES > 0 ? (MINUTES * 60_000) / PHASES : 12_000;
 /** A Monday. */
 const START = Date.parse("2026-03-02T05:59:48Z");
@@ -35,6 +35,15 @@ const PATIENCE_MS = 90_000;
 const TOKEN = "the-token-that-both-daemons-hold";
 
 if (NO_CLOCK !== undefined) console.warn(`skipped, a week with a clock that is set: ${NO_CLOCK}`);
+
+function kindsOf(named: string | undefined): readonly Strike[] {
+  if (named === undefined) return MINUTES > 0 ? STRIKES : ["kill", "stop", "cut", "kill the peer"];
+  return named.split(",").map((name) => {
+    const kind = STRIKES.find((known) => known === name);
+    if (kind === undefined) throw new Error(`SVC_WEEK_STRIKES has '${name}'; there are ${STRIKES.join(", ")}`);
+    return kind;
+  });
+}
 
 let endWorld: (() => Promise<void>) | undefined;
 afterEach(async () => {

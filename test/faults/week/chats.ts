@@ -74,14 +74,14 @@ export async function openChats(dice: () => number, port: number): Promise<Chats
     const words = `message ${totals.said} in ${-chat}`;
     bot.say(TOKEN, { chat, text: words });
     if (dice() < 0.1) bot.repeat(TOKEN);
-    said(`botmsg ${chat}`, words, () => bot.shown.filter((shown) => shown.chat === chat).map(({ text }) => text));
+    said(`botmsg ${chat}`, words, () => bot.shown.filter((shown) => shown.chat === chat).map(({ text }) => wordsOf(text)));
   };
   const sayInGuild = () => {
     const place = rooms[Math.floor(dice() * rooms.length)] as (typeof rooms)[number];
     const words = `message ${totals.said} in ${place.name}`;
     guild.say({ place: place.id, from: guild.owner.id, text: words });
     if (dice() < 0.03) guild.gateway.cut();
-    said(`guildchat ${place.name}`, words, () => answersIn(guild, place.id));
+    said(`guildchat ${place.name}`, words, () => answersIn(guild, place.id).map(wordsOf));
   };
   const sayInForge = () => {
     const place = issues[Math.floor(dice() * issues.length)] as ForgePlace;
@@ -161,6 +161,9 @@ export async function openChats(dice: () => number, port: number): Promise<Chats
     },
   };
 }
+
+/** What was said, of an answer that repeats its prompt: a message that waited, also by a clock that was set meanwhile, has a line before it (001:L61). */
+const wordsOf = (answer: string): string => answer.replace(/^\[This message arrived at [^\]]*\]\n/, "");
 
 /** What the forge told nobody, since the daemon was down or the forge has switched the hook off, is sent again and looked for. */
 function lookAgain(port: number, forge: ForgeServer): void {
