@@ -17,8 +17,6 @@ export interface HttpRoute {
   readonly guard: Guard;
   /** What it does, in one line: `GET /openapi.json` and `svc api` show it. */
   readonly summary?: string;
-  /** What a success is answered with, for those two alone: an answer is not checked against it. */
-  readonly answer?: Schema;
   /** The server it belongs to: `daemon` unless it names one that a plugin provides, such as `acme`. */
   readonly server?: string;
   readonly body?: Schema;

@@ -1,6 +1,7 @@
 export type * from "./action.ts";
 export type * from "./agent-tool.ts";
 export type * from "./agents.ts";
+export * from "./answers.ts";
 export type * from "./approvals.ts";
 export type * from "./attachments.ts";
 export type * from "./call-media.ts";

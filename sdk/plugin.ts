@@ -1,3 +1,4 @@
+import type { Answers } from "./answers.ts";
 import type { Capability, CapabilityTypes } from "./capabilities.ts";
 import type { ObjectSchema, Schema } from "./config.ts";
 import type { EngineOffer } from "./engine-offer.ts";
@@ -63,6 +64,11 @@ export interface Plugin<C = Record<string, unknown>> {
   readonly serves?: readonly Capability[];
   readonly strategies?: readonly string[];
   readonly capabilities: readonly Capability[];
+  /**
+   * What its routes answer, as a module that is imported when somebody asks for the description of the API: `() => import("./answers.js")`.
+   * Routes without one are described without their answers, and so are those of a plugin in a process of its own.
+   */
+  readonly answers?: () => Promise<{ readonly default: Answers }>;
   /** Register hooks and provided things. No I/O: `svc config check` runs it too. */
   setup(ctx: PluginContext<C>): Lifecycle<C> | void;
 }

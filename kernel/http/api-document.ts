@@ -1,5 +1,6 @@
-import type { Schema } from "@svc/sdk";
+import type { RouteAnswer, Schema } from "@svc/sdk";
 import { ERRORS } from "../base/errors.ts";
+import { type ReadAnswers, toldAnswers } from "./api-answers.ts";
 import type { OwnedRoute } from "./router.ts";
 
 /** What an OpenAPI 3.1 document says of one server. */
@@ -15,7 +16,8 @@ export interface ApiDocument {
 const OURS: ReadonlySet<string> = new Set(["secret", "masked", "restart", "unread"]);
 
 /** Describes the routes as they declare themselves: parameters, bodies, who may call, and with which errors each may end. */
-export function apiDocument(name: string, version: string, routes: readonly OwnedRoute[]): ApiDocument {
+export function apiDocument(name: string, version: string, routes: readonly OwnedRoute[], answers: ReadAnswers): ApiDocument {
+  const named = (schema: Schema) => plain(schema, answers.names);
   const paths: Record<string, Record<string, object>> = {};
   const served = new Set<string>();
   for (const route of routes) {
@@ -26,7 +28,7 @@ export function apiDocument(name: string, version: string, routes: readonly Owne
     if (served.has(place)) continue;
     served.add(place);
     const same = Object.keys(paths).find((one) => one.replace(/\{\w+\}/g, "{}") === path.replace(/\{\w+\}/g, "{}")) ?? path;
-    paths[same] = { ...paths[same], [method]: operationOf(route, same) };
+    paths[same] = { ...paths[same], [method]: operationOf(route, same, toldAnswers(route, answers), named) };
   }
   const owners = [...new Set(routes.map(({ owner = "kernel" }) => owner))];
   return {
@@ -38,7 +40,7 @@ export function apiDocument(name: string, version: string, routes: readonly Owne
     },
     paths,
     components: {
-      schemas: { Error: ERROR },
+      schemas: { Error: ERROR, ...Object.fromEntries([...answers.names].map(([schema, its]) => [its, plain(schema, answers.names, schema)])) },
       responses: { Error: { description: "What went wrong", content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } } } },
       securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "A token of svc token add, or a peer's" } },
     },
@@ -62,8 +64,8 @@ const ERROR = {
   },
 };
 
-function operationOf(route: OwnedRoute, path: string): object {
-  const { summary, guard, owner = "kernel", body, query, raw, answer, method } = route;
+function operationOf(route: OwnedRoute, path: string, told: readonly RouteAnswer[], named: (schema: Schema) => object): object {
+  const { summary, guard, owner = "kernel", body, query, raw, method } = route;
   const given = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: "path", required: true, schema: { type: "string" } }));
   const asked = Object.entries(query?.properties ?? {}).map(([name, schema]) => ({
     name,
@@ -86,11 +88,26 @@ function operationOf(route: OwnedRoute, path: string): object {
         ? { requestBody: { content: { "application/octet-stream": { schema: {} } } } }
         : {}),
     responses: {
-      "200": { description: "Done", ...(answer === undefined ? {} : { content: { "application/json": { schema: plain(answer) } } }) },
       ...Object.fromEntries(refusals(route).map((status) => [status, { $ref: "#/components/responses/Error" }])),
+      ...(told.length === 0 ? { "200": { description: "Done" } } : responsesOf(told, named)),
       default: { $ref: "#/components/responses/Error" },
     },
   };
+}
+
+/** The answers of a route, by status; of one status there may be several content types. */
+function responsesOf(told: readonly RouteAnswer[], named: (schema: Schema) => object): Record<string, object> {
+  const responses: Record<string, { description: string; content?: Record<string, object> }> = {};
+  for (const { status = 200, json, type } of told) {
+    const at = String(status);
+    const content = json !== undefined ? { "application/json": { schema: named(json) } } : type === undefined ? undefined : { [type]: {} };
+    const before = responses[at]?.content;
+    responses[at] = {
+      description: status < 400 ? "Done" : "Refused, with what is asked for",
+      ...(content === undefined ? {} : { content: { ...before, ...content } }),
+    };
+  }
+  return responses;
 }
 
 /** With which statuses the server itself may refuse, before the handler is asked. */
@@ -110,13 +127,15 @@ function securityOf(guard: string): object[] {
   return guard === "peer" ? [{}, { bearer: [] }] : [{ bearer: [] }];
 }
 
-/** The schema without our own members, however deep. Names of properties are left as they are. */
-function plain(schema: Schema): object {
-  const keep = (value: unknown, names: boolean): unknown => {
+/** The schema without our own members, however deep, and with references to those that have a name. Names of properties are left as they are. */
+function plain(schema: Schema, names: ReadAnswers["names"] = new Map(), itself?: Schema): object {
+  const keep = (value: unknown, properties: boolean): unknown => {
     if (Array.isArray(value)) return value.map((one) => keep(one, false));
     if (typeof value !== "object" || value === null) return value;
-    const entries = Object.entries(value).filter(([key]) => names || !OURS.has(key));
-    return Object.fromEntries(entries.map(([key, inner]) => [key, DATA.has(key) && !names ? inner : keep(inner, key === "properties" && !names)]));
+    const name = value === itself ? undefined : names.get(value);
+    if (name !== undefined) return { $ref: `#/components/schemas/${name}` };
+    const entries = Object.entries(value).filter(([key]) => properties || !OURS.has(key));
+    return Object.fromEntries(entries.map(([key, inner]) => [key, DATA.has(key) && !properties ? inner : keep(inner, key === "properties" && !properties)]));
   };
   return keep(schema, false) as object;
 }

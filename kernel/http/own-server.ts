@@ -31,8 +31,9 @@ export function createOwnServer({ kernel, options, routes, find }: OwnServerDeps
     const { createHttpServer, kernelRoutes, openapiRoute } = await import("./index.ts");
     if (kernel === undefined) throw fail("SVC_KERNEL_STOPPED");
     if (current === undefined) {
+      const answers = () => import("./routes/answers.ts");
       const all = () => [...own, ...routes()];
-      const own: readonly OwnedRoute[] = [...kernelRoutes(kernel), openapiRoute(kernel, () => all())].map((route) => ({ ...route, owner: "kernel" }));
+      const own: readonly OwnedRoute[] = [...kernelRoutes(kernel), openapiRoute(kernel, () => all())].map((route) => ({ ...route, owner: "kernel", answers }));
       current = createHttpServer({ ...options, name: "daemon", routes: all });
     }
     return current;

@@ -84,7 +84,9 @@ describe("the tree", () => {
 
   it("keeps every room small: no source file over 400 lines, scripts and what tests share with it, no test over 700", () => {
     const limit = (path: string) => (/\.(test|harness)\.ts$/.test(path) ? 700 : 400);
-    const long = tracked(".ts", ".tsx", ".css", ".mjs").filter((path) => read(path).split("\n").length > limit(path) + 1);
+    const long = tracked(".ts", ".tsx", ".css", ".mjs")
+      // Written by `npm run docs`, and read by compilers.
+      .filter((path) => path !== "cli/api.d.ts" && read(path).split("\n").length > limit(path) + 1);
     expect(long).toEqual([]);
   });
 

@@ -4,6 +4,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Manifest, SDK_VERSION } from "@svc/sdk";
 import { APART } from "./apart.mjs";
+import { publishedTypes } from "./api-types.ts";
 import { reference } from "./reference.ts";
 
 /** The repository. */
@@ -152,5 +153,11 @@ export async function injected(): Promise<{ file: string; text: string; wanted: 
     const text = read(file);
     results.push({ file, text, wanted: inject(text, "errors", lines.join("\n")) ?? "the file has no <!-- errors --> markers" });
   }
+  const types = "cli/api.d.ts";
+  results.push({
+    file: types,
+    text: existsSync(join(ROOT, types)) ? read(types) : "",
+    wanted: await publishedTypes(pluginFolders().map(({ path }) => ({ path, source: read(`${path}/index.ts`) }))),
+  });
   return results;
 }

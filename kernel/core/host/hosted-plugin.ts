@@ -156,6 +156,7 @@ export async function setUpPlugin(
   if (plugin === undefined) return;
   const began = performance.now();
   const scope = createScope(hosted.id as Scope["id"], changed, hosted.source.id, hosted.host, hosted.source.manifest, hosted.source.folder);
+  if (plugin.answers !== undefined) scope.answers = plugin.answers;
   hosted.scope = scope;
   hosted.section = section;
   try {

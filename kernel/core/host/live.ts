@@ -28,8 +28,8 @@ export function composeLive(scopes: readonly Scope[], onFailure: OnFailure): Liv
 }
 
 /** The routes of all plugins, each with the plugin that answers for it. */
-export const routesOf = (live: Live): (HttpRoute & { readonly owner: string })[] => [
-  ...[...live.routes.values()].map(({ scope, thing }) => ({ ...thing, owner: scope.id })),
+export const routesOf = (live: Live): (HttpRoute & { readonly owner: string } & Pick<Scope, "answers">)[] => [
+  ...[...live.routes.values()].map(({ scope, thing }) => ({ ...thing, owner: scope.id, answers: scope.answers })),
   ...[...live.files.values()].map(({ scope, route }) => ({ ...route, owner: scope.id })),
 ];
 

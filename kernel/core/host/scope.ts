@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { ContextPhase, Manifest, PluginId, Provided, ProvidedKind, TapOptions } from "@svc/sdk";
+import type { ContextPhase, Manifest, Plugin, PluginId, Provided, ProvidedKind, TapOptions } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { type Breaker, createBreaker } from "./breaker.ts";
 import { PROVIDED_KINDS } from "./kinds.ts";
@@ -58,6 +58,8 @@ export interface Scope {
   readonly network?: readonly string[];
   /** The folder of the plugin's package, where it has one. */
   readonly home?: string;
+  /** What the plugin says that its routes answer. */
+  answers?: Plugin<never>["answers"];
   /** Run, newest first, when the scope is disposed: listeners, jobs, children. */
   readonly disposers: Set<() => void>;
   readonly abort: AbortController;

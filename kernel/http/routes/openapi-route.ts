@@ -11,9 +11,9 @@ export function openapiRoute(kernel: Pick<Kernel, "health">, routes: () => reado
     summary: "This document: every route, who may call it, and what it takes",
     query: { type: "object", properties: { server: { type: "string", description: "daemon (default), or the name of a server that a plugin provides" } } },
     async handle({ query: { server = "daemon" } }) {
-      const { apiDocument } = await import("../api-document.js");
+      const [{ apiDocument }, { readAnswers }] = await Promise.all([import("../api-document.js"), import("../api-answers.js")]);
       const served = routes().filter((route) => (route.server ?? "daemon") === server);
-      return apiDocument(server, kernel.health().version, served);
+      return apiDocument(server, kernel.health().version, served, await readAnswers(served));
     },
   };
 }

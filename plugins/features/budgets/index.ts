@@ -15,6 +15,7 @@ export default definePlugin<BudgetSettings>({
   svc: "^0.1.0",
   config: { at: "budgets", schema: BUDGETS, check: checkBudgets },
   capabilities: ["agents", "events", "jobs", "routes", "services", "store", "tasks", "traces"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     let settings = ctx.config;
     let opened: Promise<Opened> | undefined;

@@ -18,6 +18,7 @@ export default definePlugin<CronsSettings>({
   svc: "^0.1.0",
   config: { at: "crons", schema: CRONS, check: checkCrons },
   capabilities: ["agents", "events", "files", "jobs", "routes", "services", "settings", "spawn", "store", "tasks", "traces"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     let jobs = ctx.config;
     const jobsNow = () => jobs;

@@ -15,6 +15,7 @@ export default definePlugin<{ readonly enabled: boolean }>({
   svc: "^0.1.0",
   config: { at: "metrics", schema: SECTION },
   capabilities: ["health", "routes"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     let measures: Measures | undefined;
     ctx.hooks.emit.tap((envelope) => {

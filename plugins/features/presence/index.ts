@@ -11,6 +11,7 @@ export default definePlugin({
   svc: "^0.1.0",
   agentConfig: AGENT,
   capabilities: ["agents", "events", "routes", "store"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     ctx.provide.tool(presenceTool(ctx));
     const handle = async () => {

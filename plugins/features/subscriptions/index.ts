@@ -58,6 +58,7 @@ export default definePlugin({
   svc: "^0.1.0",
   agentConfig: AGENT,
   capabilities: ["agents", "events", "tasks", "jobs", "routes", "store"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     ctx.provide.tool(eventsTool(ctx));
     ctx.provide.route(eventsRoute(ctx));

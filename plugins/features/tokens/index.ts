@@ -16,6 +16,7 @@ export default definePlugin({
   version: "0.1.0",
   svc: "^0.1.0",
   capabilities: ["data-folder", "files", "events", "jobs", "routes", "settings", "all-settings", "store"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     const file = openTokenFile(ctx.files.data);
     const flush = () => lastUsed.flush().catch((error) => ctx.log.warn({ err: error }, "the last use of tokens could not be written"));

@@ -15,6 +15,7 @@ export default definePlugin<readonly WebhookSettings[]>({
   svc: "^0.1.0",
   config: { at: "webhooks", schema: WEBHOOKS, check: checkWebhooks },
   capabilities: ["agents", "env:*", "jobs", "routes", "services", "store", "tasks", "traces"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     let entries = ctx.config;
     const env = (name: string) => ctx.env(name);

@@ -1,0 +1,661 @@
+// What the HTTP API of svc answers, as its routes declare it: import type { Answers } from "@svc/cli/api.d.ts". Written by npm run docs.
+// A daemon with other plugins prints its own with: svc api --types
+
+export type ActionEnvelope = {
+  readonly action: string;
+  readonly status: "ok" | "error";
+  readonly input: unknown;
+  readonly durationMs: number;
+  readonly output?: unknown;
+  readonly error?: string;
+};
+
+export type AgentAbilities = {
+  readonly id: string;
+  readonly name: string;
+  readonly tier: string;
+  readonly engine: {
+    readonly ok: boolean;
+    readonly detail: string;
+  };
+  readonly nativeSessions: boolean;
+  readonly enforcesAutonomy: boolean;
+  readonly actions: readonly string[];
+  readonly reportingActions: readonly string[];
+  readonly tools: readonly string[];
+  readonly intents: readonly string[];
+  readonly mcpServers: readonly string[];
+  readonly restrictions: { readonly [name: string]: unknown };
+  readonly model?: string;
+  readonly abilities?: TierAbilities;
+};
+
+export type AgentSummary = {
+  readonly id: string;
+  readonly name: string;
+  readonly tier: string;
+  readonly access: "private" | "public";
+  readonly mentions: readonly string[];
+  readonly active: number;
+  readonly queued: number;
+  readonly runningTasks: readonly {
+    readonly id: string;
+    readonly step: string;
+    /** Unix time in milliseconds */
+    readonly startedAt: number;
+    readonly channel: string;
+    readonly chat: string;
+    readonly conversation: string;
+  }[];
+  readonly model?: string;
+};
+
+export type AskAnswer = {
+  readonly agent: string;
+  readonly reply: string;
+  readonly taskId: string;
+  readonly ok?: false;
+  readonly error?: string;
+  readonly errorKind?: string;
+};
+
+export type BudgetWindow = {
+  /** An agent's id, or * for all together */
+  readonly agent: string;
+  readonly period: "hour" | "day";
+  readonly from: string;
+  readonly to: string;
+  readonly turns: number;
+  readonly tokens: number;
+  /** US dollars */
+  readonly money: number;
+  readonly caps: readonly {
+    readonly measure: string;
+    readonly used: number;
+    readonly cap: number;
+    readonly setting: string;
+  }[];
+};
+
+export type ChannelStatus = {
+  readonly name: string;
+  readonly plugin: string;
+  readonly state: "connecting" | "ready" | "down";
+  readonly traits: ChannelTraits;
+  readonly testable: boolean;
+  readonly unsent: number;
+  readonly reason?: string;
+};
+
+export type ChannelTraits = {
+  readonly maxChars: number;
+  readonly unit: "codepoint" | "utf16" | "utf8";
+  readonly lines?: "many" | "one";
+  readonly markup?: { readonly [name: string]: unknown };
+  readonly dialect?: string;
+  readonly editIntervalMs?: number;
+  readonly streams?: true;
+  readonly threads?: boolean;
+  readonly reactions?: boolean;
+  readonly ack?: string;
+  readonly choices?: true;
+  readonly receives?: false;
+  readonly maxMediaBytes?: number;
+  readonly keyed?: boolean;
+};
+
+export type CronDecision = {
+  readonly id: string;
+  readonly approved: boolean;
+  readonly revision: string;
+  readonly reloaded?: readonly string[];
+  readonly restartRequired?: readonly string[];
+  readonly reloadSkipped?: string;
+  readonly failed?: readonly {
+    readonly plugin: string;
+    readonly reason: string;
+  }[];
+  readonly backup?: string;
+};
+
+export type CronJob = {
+  readonly id: string;
+  readonly enabled: boolean;
+  readonly schedule: string;
+  readonly timezone: string;
+  readonly agent: string;
+  readonly prompt: string;
+  /** Seconds */
+  readonly timeout: number;
+  readonly onError: "log" | "notify" | "disable" | readonly ("log" | "notify" | "disable")[];
+  /** It can be started with a token */
+  readonly fire: boolean;
+  readonly next: readonly string[];
+  /** Failures in a row */
+  readonly failures: number;
+  readonly missed: readonly {
+    readonly first: string;
+    readonly last: string;
+    readonly count: number;
+    /** Unix time in milliseconds */
+    readonly at: number;
+    readonly more?: boolean;
+  }[];
+  readonly command?: string;
+  readonly workflow?: string;
+  readonly model?: string;
+  readonly maxOutputTokens?: number;
+  readonly autonomy?: "report" | "propose" | "act";
+  readonly notify?: {
+    readonly channel: string;
+    readonly chatId: string;
+    readonly accountId?: string;
+  };
+  readonly sendAnswer?: boolean;
+  readonly createdBy?: string;
+  readonly approval?: {
+    readonly action: "create" | "delete";
+    readonly requestedBy: string;
+    readonly requestedAt: string;
+  };
+  readonly running?: {
+    readonly run: string;
+    /** Unix time in milliseconds */
+    readonly since?: number;
+    readonly taskId?: string;
+  };
+  readonly last?: CronRun;
+  /** Unix time in milliseconds */
+  readonly turnedOff?: number;
+};
+
+export type CronRun = {
+  readonly id: string;
+  readonly job: string;
+  /** Unix time in milliseconds */
+  readonly at: number;
+  readonly by: "schedule" | "fire" | "manual";
+  readonly kind: "agent" | "command" | "workflow";
+  readonly agent: string;
+  readonly status: "running" | "ok" | "failed" | "interrupted";
+  readonly minute?: string;
+  /** Unix time in milliseconds */
+  readonly endedAt?: number;
+  readonly taskId?: string;
+  readonly error?: string;
+  readonly errorKind?: string;
+  readonly exitCode?: number;
+  readonly output?: string;
+  readonly refused?: number;
+};
+
+export type Envelope = {
+  readonly id: string;
+  readonly rootId: string;
+  readonly node: string;
+  readonly kind: string;
+  readonly type: string;
+  readonly at: string;
+  readonly summary: string;
+  readonly parentId?: string;
+  readonly agentId?: string;
+  readonly ref?: string;
+  readonly text?: string;
+  readonly data?: { readonly [name: string]: unknown };
+  readonly source?: string;
+};
+
+export type Error = {
+  readonly error: string;
+  /** Plugins add codes of their own. */
+  readonly code?: string;
+  /** Where in the body or the query */
+  readonly path?: string;
+  readonly field?: string;
+};
+
+export type Health = {
+  readonly ok: boolean;
+  readonly state: "starting" | "running" | "draining" | "stopped";
+  readonly node: {
+    readonly id: string;
+    readonly name: string;
+  };
+  readonly version: string;
+  readonly pid: number;
+  readonly uptimeSeconds: number;
+  readonly tasks: {
+    readonly running: number;
+    readonly queued: number;
+  };
+  readonly plugins: readonly PluginStatus[];
+  readonly problems: readonly string[];
+  readonly instance?: string;
+  readonly folder?: string;
+  readonly lastCrash?: string;
+} | {
+  readonly ok: boolean;
+  readonly state: "starting" | "running" | "draining" | "stopped";
+};
+
+export type HeardEvent = {
+  readonly id: string;
+  readonly rootId: string;
+  readonly node: string;
+  readonly kind: string;
+  readonly type: string;
+  readonly at: string;
+  readonly summary: string;
+  readonly parentId?: string;
+  readonly agentId?: string;
+  readonly ref?: string;
+  readonly text?: string;
+  readonly data?: { readonly [name: string]: unknown };
+  readonly source?: string;
+};
+
+export type NewToken = {
+  readonly id: string;
+  readonly name: string;
+  readonly scope: readonly string[];
+  /** The visible start of the secret */
+  readonly prefix: string;
+  readonly createdAt: string;
+  readonly status: "active" | "expired" | "revoked";
+  /** Told in this one answer */
+  readonly secret: string;
+  readonly expiresAt?: string;
+  readonly revokedAt?: string;
+  readonly lastUsedAt?: string;
+  /** The copy of a damaged file of tokens, whose tokens are gone */
+  readonly damaged?: string;
+};
+
+export type PluginStatus = {
+  readonly id: string;
+  readonly state: "known" | "disabled" | "failed" | "quarantined" | "loaded" | "running" | "stopped";
+  readonly source: "first-party" | "package" | "path" | "inline";
+  readonly provides: readonly string[];
+  readonly hooks: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly failures: number;
+  readonly version?: string;
+  readonly reason?: string;
+  readonly took?: {
+    readonly load: number;
+    readonly setup: number;
+    readonly start: number;
+  };
+  readonly isolation?: {
+    readonly state: "up" | "waiting" | "off";
+    readonly starts: number;
+    readonly ends: number;
+    readonly dropped: number;
+    readonly walls: readonly string[];
+    readonly pid?: number;
+    readonly lastEnd?: string;
+    /** Unix time in milliseconds */
+    readonly again?: number;
+  };
+};
+
+export type Presence = {
+  readonly agent: string;
+  readonly color: string;
+  readonly initial: string;
+  readonly label: string;
+  readonly allowActions: boolean;
+  readonly mode?: "teach" | "act";
+  readonly note?: string;
+  /** Unix time in milliseconds */
+  readonly at?: number;
+};
+
+export type Readiness = {
+  readonly ready: boolean;
+  readonly state?: "starting" | "running" | "draining" | "stopped";
+  readonly reasons?: readonly string[];
+};
+
+export type ReloadReport = {
+  readonly reloaded: boolean;
+  readonly changed: readonly string[];
+  readonly restartRequired: readonly string[];
+  readonly failed: readonly {
+    readonly plugin: string;
+    readonly reason: string;
+  }[];
+};
+
+export type RunningTask = {
+  readonly id: string;
+  readonly step: string;
+  /** Unix time in milliseconds */
+  readonly startedAt: number;
+  readonly channel: string;
+  readonly chat: string;
+  readonly conversation: string;
+  readonly agent: string;
+  readonly node?: string;
+};
+
+export type Scope = {
+  readonly name: string;
+  readonly summary?: string;
+  readonly includes?: readonly string[];
+};
+
+export type StoreNode = {
+  readonly name: string;
+  readonly boot: number;
+  readonly host: string;
+  readonly state: "alive" | "draining" | "silent" | "dead";
+  readonly beatMs: number;
+  readonly pid?: number;
+  readonly skewMs?: number;
+};
+
+export type Subscription = {
+  readonly kinds?: readonly string[];
+  readonly agents?: readonly string[];
+  readonly nodes?: readonly string[];
+  readonly match?: string;
+  readonly delivery?: "pull" | "digest" | "wake";
+  readonly maxPerHour?: number;
+};
+
+export type TaskResult = {
+  readonly ok: boolean;
+  readonly taskId: string;
+  readonly agent: string;
+  readonly reply: string;
+  readonly status: "ok" | "error" | "timeout";
+  readonly durationMs: number;
+  readonly error?: string;
+  /** cancelled, timeout, interrupted, dropped, output, held, or the engine's own kind */
+  readonly errorKind?: string;
+  readonly exitCode?: number;
+  readonly usage?: Usage;
+  readonly model?: string;
+  readonly sessionId?: string;
+  /** The value of an answer that was asked for in a shape */
+  readonly output?: unknown;
+  /** The delivery that keeps the answer until somebody decides about it */
+  readonly withheld?: string;
+  /** The Idempotency-Key was seen before */
+  readonly duplicate?: true;
+} | {
+  readonly ok: boolean;
+  readonly taskId: string;
+  readonly duplicate: true;
+};
+
+export type TierAbilities = {
+  readonly nativeSessions: boolean;
+  readonly sessionsAnywhere: boolean;
+  readonly autonomy: readonly string[];
+  readonly permissionModes: readonly string[];
+  readonly toolServers: boolean;
+  readonly pictures: boolean;
+};
+
+export type Token = {
+  readonly id: string;
+  readonly name: string;
+  readonly scope: readonly string[];
+  /** The visible start of the secret */
+  readonly prefix: string;
+  readonly createdAt: string;
+  readonly status: "active" | "expired" | "revoked";
+  readonly expiresAt?: string;
+  readonly revokedAt?: string;
+  readonly lastUsedAt?: string;
+};
+
+export type Tool = {
+  readonly name: string;
+  readonly description: string;
+  readonly input: { readonly [name: string]: unknown };
+};
+
+export type Trace = {
+  readonly id: string;
+  readonly rootId: string;
+  readonly agent: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly conversation: string;
+  readonly entry: string;
+  readonly status: "in-flight" | "ok" | "error" | "timeout";
+  /** Unix time in milliseconds */
+  readonly startedAt: number;
+  readonly attempts: number;
+  readonly steps: readonly TraceStep[];
+  readonly account?: string;
+  readonly thread?: string;
+  readonly sender?: string;
+  readonly runId?: string;
+  readonly node?: string;
+  /** Unix time in milliseconds */
+  readonly endedAt?: number;
+  readonly durationMs?: number;
+  readonly message?: string;
+  readonly messagePreview?: string;
+  readonly tasks?: readonly string[];
+  readonly lead?: string;
+  readonly response?: string;
+  readonly output?: unknown;
+  readonly withheld?: string;
+  readonly error?: string;
+  readonly errorKind?: string;
+  readonly exitCode?: number;
+  readonly model?: string;
+  readonly sessionId?: string;
+  readonly usage?: Usage;
+  readonly autonomyBlocks?: readonly {
+    readonly tool: string;
+    readonly reason: string;
+  }[];
+  readonly guard?: {
+    readonly level: "wall" | "narrow";
+    readonly reason?: string;
+  };
+  readonly context?: readonly {
+    readonly name: string;
+    readonly characters: number;
+    readonly hash: string;
+  }[];
+};
+
+export type TraceStep = {
+  readonly name: string;
+  readonly kind: string;
+  /** Unix time in milliseconds */
+  readonly at: number;
+  readonly durationMs?: number;
+  readonly input?: string;
+  readonly output?: string;
+  readonly error?: string;
+  readonly envelope?: ActionEnvelope;
+};
+
+export type Usage = {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead?: number;
+  readonly cacheCreate?: number;
+  /** US dollars */
+  readonly cost?: number;
+};
+
+export type Webhook = {
+  readonly id: string;
+  readonly path: string;
+  readonly agent: string;
+  readonly source: string;
+  readonly enabled: boolean;
+  readonly secret: "none" | "set" | "missing";
+  readonly last?: {
+    /** Unix time in milliseconds */
+    readonly at: number;
+    readonly state: string;
+  };
+};
+
+export type WebhookDelivery = {
+  /** Unix time in milliseconds */
+  readonly at: number;
+  readonly webhook: string;
+  readonly agent: string;
+  readonly source: string;
+  readonly state: "accepted" | "duplicate" | "refused";
+  /** The sender's id (id:...), or the digest of the bytes (sha256:...) */
+  readonly delivery: string;
+  readonly bytes: number;
+  readonly event?: string;
+  readonly taskId?: string;
+  readonly runId?: string;
+  readonly workflow?: string;
+  readonly bodyAt?: number;
+  readonly replayOf?: string;
+  readonly error?: string;
+};
+
+export type WebhookReceipt = {
+  readonly accepted: true;
+  readonly taskId?: string;
+  readonly runId?: string;
+  readonly duplicate?: true;
+};
+
+/** What each route answers when it succeeds. A text where it is no JSON, undefined where there is none. */
+export interface Answers {
+  readonly "GET /": string;
+  readonly "GET /agents": {
+    readonly agents: readonly AgentSummary[];
+  };
+  readonly "GET /agents/{id}/capability": AgentAbilities;
+  readonly "GET /agents/{id}/events": {
+    readonly agentId: string;
+    readonly subscriptions: readonly Subscription[];
+    readonly events: readonly HeardEvent[];
+    readonly next: string | null;
+    readonly gap?: true;
+  };
+  readonly "GET /agents/{id}/tools": {
+    readonly tools: readonly Tool[];
+  };
+  readonly "POST /agents/{id}/tools/{name}": {
+    readonly text: string;
+  };
+  readonly "GET /api/admin/schedules": {
+    readonly schedules: readonly CronJob[];
+  };
+  readonly "POST /api/admin/schedules/{id}/decide": CronDecision;
+  readonly "POST /api/admin/schedules/{id}/run": {
+    readonly started: true;
+    readonly run: string;
+  };
+  readonly "GET /api/admin/tokens": {
+    readonly tokens: readonly Token[];
+    readonly scopes: readonly Scope[];
+  };
+  readonly "POST /api/admin/tokens": NewToken;
+  readonly "POST /api/admin/tokens/{id}/revoke": Token;
+  readonly "GET /api/admin/webhooks": {
+    readonly webhooks: readonly Webhook[];
+  };
+  readonly "GET /api/admin/webhooks/{id}/deliveries": {
+    readonly webhook: Webhook;
+    readonly deliveries: readonly WebhookDelivery[];
+  };
+  readonly "POST /api/admin/webhooks/{id}/test": WebhookReceipt;
+  readonly "GET /api/budgets": {
+    readonly budgets: readonly BudgetWindow[];
+  };
+  readonly "GET /api/presence": {
+    readonly presence: readonly Presence[];
+  };
+  readonly "GET /api/tasks": {
+    readonly running: readonly RunningTask[];
+    readonly queued: readonly RunningTask[];
+  };
+  readonly "POST /api/tasks/{taskId}/cancel": {
+    readonly ok: true;
+    readonly taskId: string;
+  };
+  readonly "POST /api/tasks/{taskId}/followup": {
+    readonly ok: true;
+    readonly taskId: string;
+    readonly rootId: string;
+    readonly replaced: boolean;
+  };
+  readonly "POST /ask": AskAnswer;
+  readonly "GET /budgets": {
+    readonly budgets: readonly BudgetWindow[];
+  };
+  readonly "GET /channels": {
+    readonly channels: readonly ChannelStatus[];
+  };
+  readonly "POST /channels/{name}/test": {
+    readonly ok: true;
+    readonly detail: string;
+  };
+  readonly "GET /crons": {
+    readonly crons: readonly CronJob[];
+  };
+  readonly "POST /crons/{id}/fire": {
+    readonly job: string;
+    readonly started: boolean;
+    readonly reason?: "running";
+  };
+  readonly "POST /crons/{id}/run": {
+    readonly started: true;
+    readonly run: string;
+  };
+  readonly "GET /crons/{id}/runs": {
+    readonly job: string;
+    readonly runs: readonly CronRun[];
+  };
+  readonly "GET /events": string;
+  readonly "GET /events/recent": {
+    readonly events: readonly Envelope[];
+    readonly gap?: true;
+    readonly more?: boolean;
+  };
+  readonly "GET /health": Health;
+  readonly "GET /metrics": string;
+  readonly "GET /nodes": {
+    readonly nodes: readonly StoreNode[];
+  };
+  readonly "GET /openapi.json": { readonly [name: string]: unknown };
+  readonly "GET /presence": {
+    readonly presence: readonly Presence[];
+  };
+  readonly "GET /ready": Readiness;
+  readonly "POST /reload": ReloadReport;
+  readonly "POST /restart": {
+    readonly ok: true;
+    readonly at: string;
+  };
+  readonly "POST /send": {
+    readonly ok: true;
+    readonly messageId: string;
+  };
+  readonly "POST /task": TaskResult | string;
+  readonly "GET /traces": {
+    readonly traces: readonly Trace[];
+  };
+  readonly "GET /traces/{id}": Trace;
+  readonly "POST /webhook/{agentId}": WebhookReceipt;
+  readonly "POST /webhook/{agentId}/{source}": WebhookReceipt;
+  readonly "GET /webhooks": {
+    readonly webhooks: readonly Webhook[];
+  };
+  readonly "POST /webhooks/replay": WebhookReceipt;
+  readonly "GET /webhooks/{id}/deliveries": {
+    readonly webhook: Webhook;
+    readonly deliveries: readonly WebhookDelivery[];
+  };
+  readonly "POST /webhooks/{id}/test": WebhookReceipt;
+}

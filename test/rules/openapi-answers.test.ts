@@ -1,0 +1,249 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { definePlugin, listOf, objectOf, type Plugin } from "@svc/sdk";
+import { describe, expect, it } from "vitest";
+import { type AnswerDocument, answerJudge } from "../kit/answers.ts";
+import { AGENTS, bearer, type Guarded, get, guarded, REMOTE } from "./auth.harness.ts";
+
+const FIRST_PARTY = ["actions", "channels", "features", "tiers"].flatMap((kind) => {
+  const folder = join(import.meta.dirname, "../../plugins", kind);
+  return readdirSync(folder).map((name) => join(folder, name));
+});
+
+/** Plugins with routes that say nothing of their answers yet. */
+const SILENT = [
+  "action-rag-lexical",
+  "channel-botmsg",
+  "channel-phonemsg",
+  "channel-push",
+  "feature-a2a",
+  "feature-approvals",
+  "feature-attach",
+  "feature-boards",
+  "feature-calls",
+  "feature-codeindex",
+  "feature-context-layered",
+  "feature-dashboard",
+  "feature-forge-hooks",
+  "feature-graph",
+  "feature-ledger",
+  "feature-mcp",
+  "feature-mesh",
+  "feature-notifications",
+  "feature-operator-actions",
+  "feature-phone-triage",
+  "feature-procedures",
+  "feature-workflows",
+  "tier-cli-a",
+];
+
+/** Described, and not asked here: a restart is the daemon's own process, and these need a far end. */
+const UNASKED = ["POST /restart"];
+
+const config = {
+  agents: { ...AGENTS, foo: { ...AGENTS.foo, presence: { color: "#336699" } } },
+  crons: {
+    sweep: { schedule: "0 3 * * *", agent: "foo", prompt: "look", fireToken: "the-token-of-sweep" },
+    asked: { schedule: "0 4 * * *", agent: "foo", prompt: "look", approval: { action: "create", requestedBy: "foo", requestedAt: "2026-01-01T00:00:00Z" } },
+  },
+  webhooks: [{ id: "w1", agentId: "foo", source: "ci" }],
+  budgets: { all: { day: { turns: 1_000 } } },
+  metrics: { enabled: true },
+};
+
+/** A channel that takes everything, and a tool. */
+const far = definePlugin({
+  kind: "feature",
+  name: "far",
+  version: "1.0.0",
+  svc: ">=0.1.0",
+  capabilities: [],
+  setup(ctx) {
+    const traits = { maxChars: 100, unit: "utf16", dialect: "plain" } as const;
+    const channel = ctx.provide.channel({ name: "mail", traits, send: async () => ({ platformId: "1" }), test: async () => "the mail" });
+    ctx.provide.tool({ name: "say", description: "Says it", input: { type: "object" }, run: async () => "said" });
+    return { start: async () => channel.ready() };
+  },
+}) as Plugin<never>;
+
+const acme = (answers: Plugin["answers"]): Plugin<never> =>
+  definePlugin({
+    kind: "feature",
+    name: "acme",
+    version: "1.0.0",
+    svc: ">=0.1.0",
+    capabilities: ["routes"],
+    ...(answers === undefined ? {} : { answers }),
+    setup(ctx) {
+      ctx.provide.route({ method: "GET", path: "/acme/:id", guard: "loopback", handle: () => ({ id: "x" }) });
+    },
+  }) as Plugin<never>;
+
+type Ask = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Record<string, unknown>>;
+
+async function askKernel(at: Guarded, ask: Ask): Promise<void> {
+  const asJson = { accept: "application/json" };
+  const { taskId } = await ask("POST", "/task", { agent: "foo", message: "hello" }, { ...asJson, "idempotency-key": "k" });
+  await ask("POST", "/task", { agent: "foo", message: "hello" }, { ...asJson, "idempotency-key": "k" });
+  for (const message of ["hello", "tool look", "fail", "usage 1 2 3 4"]) await ask("POST", "/task", { agent: "foo", message }, asJson);
+  for (const body of [{ agent: "foo", message: "hello" }, { agent: "nobody", message: "hello" }, { agent: "foo" }]) await ask("POST", "/task", body);
+  await ask("POST", "/ask", { text: "hello" });
+  await ask("POST", "/ask", { text: "fail" });
+  const held = ask("POST", "/task", { agent: "foobar", message: "hold" }, asJson);
+  await expect.poll(() => at.tier.held).toBe(1);
+  const { running } = (await ask("GET", "/api/tasks")) as { running: { id: string }[] };
+  await ask("GET", "/agents");
+  await ask("POST", `/api/tasks/${running[0]?.id}/followup`, { message: "more" });
+  await ask("GET", "/api/tasks");
+  await ask("POST", `/api/tasks/${running[0]?.id}/cancel`, {});
+  await held;
+  for (const path of ["/", "/health", "/ready", "/nodes", "/agents", "/channels", "/events/recent", "/traces", "/openapi.json", "/events", "/metrics"])
+    await ask("GET", path);
+  for (const path of ["/events/recent?keep=oldest&limit=1", "/events/recent?since=evt_0123456789_zz", `/traces/${taskId}`, "/traces/none", "/traces?limit=0"])
+    await ask("GET", path);
+  for (const path of ["/health", "/ready", "/agents"]) await ask("GET", path, undefined, REMOTE);
+  for (const path of ["/agents/foo/capability", "/agents/foo/tools", "/agents/nobody/tools", "/agents/foo/events"]) await ask("GET", path);
+  await ask("POST", "/agents/foo/tools/say", {});
+  await ask("POST", "/agents/foo/tools/none", {});
+  await ask("POST", "/send", { channel: "mail", chatId: "1", text: "hello" });
+  await ask("POST", "/send", { channel: "none", chatId: "1", text: "hello" });
+  await ask("POST", "/channels/mail/test", {});
+  await ask("POST", "/channels/none/test", {});
+  await ask("POST", "/api/tasks/none/cancel", {});
+  await ask("POST", "/reload", {});
+}
+
+async function askPlugins(ask: Ask, people: Ask): Promise<void> {
+  await ask("POST", "/crons/sweep/run", {});
+  await ask("POST", "/crons/sweep/fire", {}, bearer("the-token-of-sweep"));
+  await ask("POST", "/crons/sweep/fire", {}, bearer("another"));
+  for (const path of ["/crons", "/crons/sweep/runs", "/crons/none/runs", "/presence", "/budgets"]) await ask("GET", path);
+  await ask("POST", "/webhook/foo/ci", { a: 1 });
+  await ask("POST", "/webhook/foo/ci", { a: 1 });
+  await ask("POST", "/webhook/nobody", { a: 1 });
+  await ask("POST", "/webhook/foo", { a: 1 });
+  await ask("POST", "/webhooks/w1/test", { a: 1 });
+  await ask("GET", "/webhooks");
+  const { deliveries } = (await ask("GET", "/webhooks/w1/deliveries")) as { deliveries: { delivery: string }[] };
+  await ask("POST", "/webhooks/replay", { delivery: deliveries.at(-1)?.delivery });
+  await people("POST", "/api/admin/schedules/sweep/run", {});
+  await people("POST", "/api/admin/schedules/asked/decide", { approved: true });
+  for (const path of ["/api/admin/schedules", "/api/admin/webhooks", "/api/admin/webhooks/w1/deliveries", "/api/budgets", "/api/presence", "/budgets/panel.js"])
+    await people("GET", path);
+  await people("POST", "/api/admin/webhooks/w1/test", { a: 2 });
+  const { id } = await people("POST", "/api/admin/tokens", { name: "other", scopes: ["dashboard:read"], days: 1 });
+  await people("POST", `/api/admin/tokens/${id}/revoke`, {});
+  await people("POST", "/api/admin/tokens/none/revoke", {});
+  await people("GET", "/api/admin/tokens");
+}
+
+/** Does it register routes? Looked up in its sources: many plugins do so only where they are configured. */
+const hasRoutes = (folder: string): boolean =>
+  readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((file) => /^(?!dist|node_modules)[^.]*\.ts$/.test(file))
+    .some((file) => /provide\.route\(|provide\.route,|provideRoute\(/.test(readFileSync(join(folder, file), "utf8")));
+
+type Operation = AnswerDocument["paths"][string][string] & { readonly tags: readonly [string] };
+
+const operationsOf = (paths: AnswerDocument["paths"]): [string, Operation][] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]): [string, Operation] => [`${method.toUpperCase()} ${path}`, operation as Operation]),
+  );
+
+const documentOf = async (daemon: string) => (await get(daemon, "/openapi.json")).body as unknown as AnswerDocument;
+const valid = async (document: AnswerDocument) => (await new Validator().validate(structuredClone(document) as never)).valid;
+
+describe("answers in GET /openapi.json", () => {
+  it("stand there for every route of the kernel and of each plugin that is not listed here", async () => {
+    const mute = FIRST_PARTY.filter((folder) => hasRoutes(folder) && !readFileSync(join(folder, "index.ts"), "utf8").includes("answers: () =>"));
+    expect(mute.map((folder) => `${basename(dirname(folder)).slice(0, -1)}-${basename(folder)}`).sort()).toEqual(SILENT);
+    const at = await guarded({ config, options: { known: FIRST_PARTY } });
+    const without: string[] = [];
+    for (const server of ["daemon", "dashboard"]) {
+      const { paths } = (await get(at.daemon, `/openapi.json?server=${server}`)).body as unknown as AnswerDocument;
+      for (const [route, { tags, responses }] of operationsOf(paths)) {
+        const told = Object.entries(responses).filter(([status]) => status.startsWith("2"));
+        if (!SILENT.includes(tags[0]) && told.every(([status, { content }]) => content === undefined && status !== "204")) without.push(route);
+      }
+    }
+    expect(without).toEqual([]);
+  });
+
+  it("are those that a daemon really gives, errors too, without a member that the document does not name", async () => {
+    const at = await guarded({ config, plugins: [far], options: { known: FIRST_PARTY } });
+    const [seen, wrong, told] = [new Set<string>(), [] as string[], new Set<string>()];
+    const { secret } = await at.token("dashboard:write");
+    const bases = { daemon: at.daemon, dashboard: at.dashboard };
+    const judges = new Map<string, ReturnType<typeof answerJudge>>();
+    for (const server of Object.keys(bases)) {
+      const document = (await get(at.daemon, `/openapi.json?server=${server}`)).body as unknown as AnswerDocument;
+      judges.set(server, answerJudge(document));
+      for (const [route, { tags }] of operationsOf(document.paths)) if (!SILENT.includes(tags[0])) told.add(route);
+    }
+    const asking =
+      (server: keyof typeof bases, always: Record<string, string> = {}) =>
+      async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
+        const json = body === undefined ? {} : { body: JSON.stringify(body) };
+        const response = await fetch(bases[server] + path, { method, headers: { "content-type": "application/json", ...always, ...headers }, ...json });
+        const [type = ""] = (response.headers.get("content-type") ?? "").split(";");
+        const open = path.startsWith("/events") && type === "text/event-stream";
+        const text = open ? "" : await response.text();
+        if (open) await response.body?.cancel();
+        const judged = judges.get(server)?.judge({ method, path, status: response.status, type, text });
+        if (response.status < 400) seen.add(judged?.route ?? "");
+        wrong.push(...(judged?.wrong ?? []).map((what) => `${method} ${path} ${response.status}: ${what}\n${text.slice(0, 600)}`));
+        return text === "" || type !== "application/json" ? {} : (JSON.parse(text) as Record<string, unknown>);
+      };
+    const ask = asking("daemon");
+    await askKernel(at, ask);
+    await askPlugins(ask, asking("dashboard", bearer(secret)));
+    expect(wrong).toEqual([]);
+    expect([...told].filter((route) => !seen.has(route)).sort()).toEqual(UNASKED);
+  });
+
+  it("are read when somebody asks for the document, and not before", async () => {
+    let read = 0;
+    const answers: Plugin["answers"] = async () => {
+      read += 1;
+      return { default: { schemas: {}, routes: {} } };
+    };
+    const at = await guarded({ plugins: [acme(answers)] });
+    expect((await get(at.daemon, "/acme/1")).status).toBe(200);
+    expect(read).toBe(0);
+    await documentOf(at.daemon);
+    expect(read).toBe(1);
+  });
+
+  it("are printed by svc api --types as TypeScript, those of other plugins too", async () => {
+    const Thing = objectOf({ id: { type: "string" }, state: { enum: ["on", "off"] } }, { tags: listOf({ type: ["string", "null"] }) });
+    const at = await guarded({ plugins: [acme(async () => ({ default: { schemas: { Thing }, routes: { "GET /acme/:id": [{ json: Thing }] } } }))] });
+    writeFileSync(join(at.dataFolder, "daemon.json"), JSON.stringify({ pid: process.pid, host: "127.0.0.1", port: at.kernel.address?.port, startedAt: 1 }));
+    const { code, stdout, stderr } = await at.svc("api", "--types");
+    expect(code, stderr).toBe(0);
+    expect(stdout).toContain(
+      'export type Thing = {\n  readonly id: string;\n  readonly state: "on" | "off";\n  readonly tags?: readonly (string | null)[];\n};',
+    );
+    expect(stdout).toContain('  readonly "GET /acme/{id}": Thing;');
+    expect(stdout).toContain('  readonly "POST /task": TaskResult | string;');
+  });
+
+  it("are left out where a plugin has none or they cannot be read, and the document is valid all the same", async () => {
+    for (const answers of [undefined, () => Promise.reject(new Error("no such module")), async () => ({ default: { schemas: 1, routes: [] } as never })]) {
+      const at = await guarded({ plugins: [acme(answers)] });
+      const document = await documentOf(at.daemon);
+      expect(document.paths["/acme/{id}"]?.get?.responses["200"]).toEqual({ description: "Done" });
+      expect(await valid(document)).toBe(true);
+    }
+  });
+
+  it("have names of their own, also where two plugins use the same", async () => {
+    const Health = objectOf({ id: { type: "string" } });
+    const at = await guarded({ plugins: [acme(async () => ({ default: { schemas: { Health }, routes: { "GET /acme/:id": [{ json: Health }] } } }))] });
+    const document = await documentOf(at.daemon);
+    const schema = { $ref: "#/components/schemas/feature-acme.Health" };
+    expect(document.paths["/acme/{id}"]?.get?.responses["200"]?.content).toEqual({ "application/json": { schema } });
+    expect(document.components.schemas["feature-acme.Health"]).toEqual(Health);
+    expect(await valid(document)).toBe(true);
+  });
+});
