@@ -1,6 +1,17 @@
 // What the HTTP API of svc answers, as its routes declare it: import type { Answers } from "@svc/cli/api.d.ts". Written by npm run docs.
 // A daemon with other plugins prints its own with: svc api --types
 
+export type Action = {
+  readonly name: string;
+  readonly description: string;
+  readonly input: { readonly [name: string]: unknown };
+  readonly output: { readonly [name: string]: unknown };
+  readonly timeoutMs: number;
+  readonly unusable?: string;
+  readonly restricted?: true;
+  readonly repeatable?: true;
+};
+
 export type ActionEnvelope = {
   readonly action: string;
   readonly status: "ok" | "error";
@@ -8,6 +19,33 @@ export type ActionEnvelope = {
   readonly durationMs: number;
   readonly output?: unknown;
   readonly error?: string;
+};
+
+export type ActionFileError = {
+  readonly file: string;
+  readonly error: string;
+};
+
+export type ActionResult = {
+  readonly action: string;
+  readonly status: "ok" | "error";
+  readonly input: unknown;
+  readonly durationMs: number;
+  readonly output?: unknown;
+  readonly error?: string;
+};
+
+export type AdminAction = {
+  readonly name: string;
+  readonly description: string;
+  readonly input: { readonly [name: string]: unknown };
+  readonly output: { readonly [name: string]: unknown };
+  readonly timeoutMs: number;
+  /** The operator defined it */
+  readonly own: boolean;
+  readonly unusable?: string;
+  readonly restricted?: true;
+  readonly repeatable?: true;
 };
 
 export type AgentAbilities = {
@@ -50,6 +88,50 @@ export type AgentSummary = {
   readonly model?: string;
 };
 
+export type Approval = {
+  readonly id: string;
+  readonly kind: string;
+  readonly title: string;
+  readonly digest: string;
+  readonly choices: readonly {
+    readonly id: string;
+    readonly label: string;
+    readonly rejects?: true;
+  }[];
+  readonly requestedBy: string;
+  /** Unix time in milliseconds */
+  readonly askedAt: number;
+  /** Unix time in milliseconds */
+  readonly expiresAt: number;
+  readonly state: "open" | "approved" | "rejected" | "expired" | "withdrawn";
+  readonly detail?: string;
+  readonly agent?: string;
+  readonly taskId?: string;
+  readonly destination?: {
+    readonly channel: string;
+    readonly chat: string;
+    readonly account?: string;
+  };
+  readonly key?: string;
+  /** Unix time in milliseconds */
+  readonly laterAt?: number;
+  readonly decision?: ApprovalDecision;
+};
+
+export type ApprovalDecision = {
+  readonly id: string;
+  readonly kind: string;
+  readonly digest: string;
+  readonly state: "approved" | "rejected" | "expired" | "withdrawn";
+  /** Unix time in milliseconds */
+  readonly at: number;
+  readonly key?: string;
+  readonly choice?: string;
+  readonly by?: string;
+  readonly surface?: string;
+  readonly reason?: string;
+};
+
 export type AskAnswer = {
   readonly agent: string;
   readonly reply: string;
@@ -57,6 +139,71 @@ export type AskAnswer = {
   readonly ok?: false;
   readonly error?: string;
   readonly errorKind?: string;
+};
+
+export type Board = {
+  readonly id: string;
+  readonly name: string;
+  readonly source: {
+    readonly type: string;
+    readonly projects: readonly string[];
+  };
+  /** A plugin that runs brings the source */
+  readonly available: boolean;
+  readonly movable: boolean;
+  readonly labels: readonly BoardLabel[];
+  readonly columns: readonly BoardColumn[];
+  /** What a move writes, by the column that is left, then by the one that is entered */
+  readonly changes: { readonly [name: string]: { readonly [name: string]: {
+    readonly addLabels?: readonly string[];
+    readonly removeLabels?: readonly string[];
+    readonly state?: "open" | "closed";
+  } } };
+  readonly timeRangeDays: number;
+  readonly closedWindowDays: number;
+};
+
+export type BoardCard = {
+  readonly id: string;
+  readonly column: "triage" | "todo" | "doing" | "on-hold" | "review" | "done" | null;
+  readonly title: string;
+  readonly labels: readonly string[];
+  readonly assignees: readonly string[];
+  readonly agents: readonly string[];
+  /** Unix time in milliseconds */
+  readonly updatedAt: number;
+  /** Unix time in milliseconds */
+  readonly closedAt?: number;
+  readonly project?: string;
+  readonly url?: string;
+};
+
+export type BoardColumn = {
+  readonly id: "triage" | "todo" | "doing" | "on-hold" | "review" | "done";
+  readonly title: string;
+  readonly kind: "open-backlog" | "scoped-label" | "closed" | "label";
+  readonly mapsToLabel?: string;
+};
+
+export type BoardItems = {
+  readonly board: string;
+  /** Unix time in milliseconds */
+  readonly readAt: number;
+  readonly columns: readonly {
+    readonly id: "triage" | "todo" | "doing" | "on-hold" | "review" | "done";
+    readonly title: string;
+    readonly kind: "open-backlog" | "scoped-label" | "closed" | "label";
+    readonly items: readonly BoardCard[];
+    readonly mapsToLabel?: string;
+  }[];
+  readonly unplaced: readonly BoardCard[];
+  readonly truncated: boolean;
+};
+
+export type BoardLabel = {
+  readonly name: string;
+  readonly color?: string;
+  readonly description?: string;
 };
 
 export type BudgetWindow = {
@@ -254,6 +401,28 @@ export type HeardEvent = {
   readonly source?: string;
 };
 
+export type MemoryFiles = {
+  readonly files: readonly {
+    readonly file: string;
+    readonly size: number;
+    readonly changedAt: string;
+  }[];
+  /** There are others */
+  readonly more?: true;
+};
+
+export type MemoryText = {
+  readonly file: string;
+  readonly text: string;
+  readonly size: number;
+  /** How many credentials were left out */
+  readonly redacted: number;
+  readonly tag: string;
+  readonly cut?: true;
+  /** Where it lies, for callers of the same machine */
+  readonly path?: string;
+};
+
 export type NewToken = {
   readonly id: string;
   readonly name: string;
@@ -269,6 +438,73 @@ export type NewToken = {
   readonly lastUsedAt?: string;
   /** The copy of a damaged file of tokens, whose tokens are gone */
   readonly damaged?: string;
+};
+
+export type OperatorAction = {
+  readonly id: string;
+  readonly title: string;
+  readonly kind: "shell" | "http";
+  readonly inputs: readonly {
+    readonly name: string;
+    readonly type: "string" | "number" | "boolean";
+    readonly required: boolean;
+    readonly defaultValue?: unknown;
+  }[];
+  readonly timeoutMs: number;
+};
+
+export type OperatorActionResult = {
+  readonly ok: boolean;
+  /** The exit code or HTTP status. */
+  readonly status: number | null;
+  /** At most 32 KiB. */
+  readonly output: string;
+  /** At most 32 KiB. */
+  readonly errors: string;
+  readonly durationMs: number;
+  /** There when output was thrown away. */
+  readonly truncated?: boolean;
+};
+
+export type Peer = {
+  readonly name: string;
+  readonly url: string;
+  readonly state: "unknown" | "up" | "down" | "refused";
+  /** Unix time in milliseconds */
+  readonly at?: number;
+  readonly reason?: string;
+  readonly agents?: readonly string[];
+};
+
+export type PeerHealth = {
+  readonly state: "unknown" | "up" | "down" | "refused";
+  /** Unix time in milliseconds */
+  readonly at?: number;
+  readonly reason?: string;
+  readonly agents?: readonly string[];
+};
+
+export type PeerTaskResult = {
+  readonly ok: boolean;
+  readonly taskId: string;
+  readonly agent: string;
+  readonly reply: string;
+  readonly status: "ok" | "error" | "timeout";
+  readonly durationMs: number;
+  readonly error?: string;
+  readonly errorKind?: string;
+  readonly exitCode?: number;
+  readonly usage?: {
+    readonly input: number;
+    readonly output: number;
+    readonly cacheRead?: number;
+    readonly cacheCreate?: number;
+    readonly cost?: number;
+  };
+  readonly model?: string;
+  readonly sessionId?: string;
+  readonly output?: unknown;
+  readonly withheld?: string;
 };
 
 export type PluginStatus = {
@@ -315,6 +551,17 @@ export type Readiness = {
   readonly ready: boolean;
   readonly state?: "starting" | "running" | "draining" | "stopped";
   readonly reasons?: readonly string[];
+};
+
+export type Reference = {
+  readonly name: string;
+  readonly at: string;
+  readonly state: "verified" | "recorded" | "unverified" | "unchecked";
+  readonly note?: string;
+  readonly verified?: string;
+  readonly sha256?: string;
+  readonly failed?: string;
+  readonly reason?: string;
 };
 
 export type ReloadReport = {
@@ -542,12 +789,58 @@ export interface Answers {
     readonly next: string | null;
     readonly gap?: true;
   };
+  readonly "GET /agents/{id}/memory": MemoryFiles | MemoryText;
+  readonly "PUT /agents/{id}/memory": {
+    readonly file: string;
+  };
+  readonly "DELETE /agents/{id}/memory": {
+    readonly file: string;
+    readonly removed: true;
+  };
+  readonly "GET /agents/{id}/references": {
+    readonly references: readonly Reference[];
+  };
+  readonly "POST /agents/{id}/references": {
+    readonly reference: Reference;
+  };
+  readonly "POST /agents/{id}/references/remove": {
+    readonly removed: true;
+  };
+  readonly "POST /agents/{id}/references/verify": {
+    readonly references: readonly Reference[];
+  };
   readonly "GET /agents/{id}/tools": {
     readonly tools: readonly Tool[];
   };
   readonly "POST /agents/{id}/tools/{name}": {
     readonly text: string;
   };
+  readonly "GET /api/actions": {
+    readonly actions: readonly OperatorAction[];
+    readonly errors: readonly ActionFileError[];
+  };
+  readonly "GET /api/actions/builtin": {
+    readonly actions: readonly Action[];
+  };
+  readonly "POST /api/actions/builtin/{name}": ActionResult;
+  readonly "POST /api/actions/{id}/run": OperatorActionResult;
+  readonly "GET /api/admin/actions": {
+    readonly actions: readonly AdminAction[];
+    readonly errors: readonly ActionFileError[];
+  };
+  readonly "POST /api/admin/actions/{name}/run": ActionResult;
+  readonly "POST /api/admin/mesh/announce": {
+    readonly ok: true;
+    readonly id: string;
+  };
+  readonly "GET /api/admin/mesh/peers": {
+    readonly peers: readonly Peer[];
+    readonly found: readonly {
+      readonly name: string;
+      readonly url: string;
+    }[];
+  };
+  readonly "POST /api/admin/mesh/peers/{name}/test": PeerHealth;
   readonly "GET /api/admin/schedules": {
     readonly schedules: readonly CronJob[];
   };
@@ -570,6 +863,35 @@ export interface Answers {
     readonly deliveries: readonly WebhookDelivery[];
   };
   readonly "POST /api/admin/webhooks/{id}/test": WebhookReceipt;
+  readonly "GET /api/agents/{id}/memory": MemoryFiles | MemoryText;
+  readonly "GET /api/approvals": {
+    readonly approvals: readonly Approval[];
+    readonly next?: string;
+  };
+  readonly "GET /api/approvals/{id}": {
+    readonly approval: Approval;
+  };
+  readonly "POST /api/approvals/{id}/approve": {
+    readonly decision: ApprovalDecision;
+  };
+  readonly "POST /api/approvals/{id}/later": {
+    readonly approval: Approval;
+  };
+  readonly "POST /api/approvals/{id}/reject": {
+    readonly decision: ApprovalDecision;
+  };
+  readonly "GET /api/board-labels": {
+    readonly labels: readonly BoardLabel[];
+    readonly columns: readonly BoardColumn[];
+  };
+  readonly "GET /api/boards": {
+    readonly boards: readonly Board[];
+  };
+  readonly "GET /api/boards/{id}/items": BoardItems;
+  readonly "PATCH /api/boards/{id}/items/{itemId}/move": {
+    readonly board: string;
+    readonly item: BoardCard;
+  };
   readonly "GET /api/budgets": {
     readonly budgets: readonly BudgetWindow[];
   };
@@ -590,7 +912,31 @@ export interface Answers {
     readonly rootId: string;
     readonly replaced: boolean;
   };
+  readonly "GET /approvals": {
+    readonly approvals: readonly Approval[];
+    readonly next?: string;
+  };
+  readonly "GET /approvals/{id}": {
+    readonly approval: Approval;
+  };
+  readonly "POST /approvals/{id}/approve": {
+    readonly decision: ApprovalDecision;
+  };
+  readonly "POST /approvals/{id}/later": {
+    readonly approval: Approval;
+  };
+  readonly "POST /approvals/{id}/reject": {
+    readonly decision: ApprovalDecision;
+  };
   readonly "POST /ask": AskAnswer;
+  readonly "GET /boards": {
+    readonly boards: readonly Board[];
+  };
+  readonly "GET /boards/{id}/items": BoardItems;
+  readonly "PATCH /boards/{id}/items/{itemId}/move": {
+    readonly board: string;
+    readonly item: BoardCard;
+  };
   readonly "GET /budgets": {
     readonly budgets: readonly BudgetWindow[];
   };
@@ -624,9 +970,36 @@ export interface Answers {
     readonly more?: boolean;
   };
   readonly "GET /health": Health;
+  readonly "POST /mesh/announce": {
+    readonly ok: true;
+    readonly id: string;
+  };
+  readonly "GET /mesh/node": {
+    readonly id: string;
+    readonly name: string;
+  };
+  readonly "GET /mesh/peers": {
+    readonly peers: readonly Peer[];
+    readonly found: readonly {
+      readonly name: string;
+      readonly url: string;
+    }[];
+  };
+  readonly "POST /mesh/peers/{name}/test": PeerHealth;
+  readonly "POST /mesh/task": PeerTaskResult | string | {
+    readonly ok: true;
+    readonly taskId: string;
+  };
+  readonly "POST /mesh/task/cancel": {
+    readonly cancelled: boolean;
+  };
   readonly "GET /metrics": string;
   readonly "GET /nodes": {
     readonly nodes: readonly StoreNode[];
+  };
+  readonly "POST /notify": {
+    readonly channel: string;
+    readonly delivery: string;
   };
   readonly "GET /openapi.json": { readonly [name: string]: unknown };
   readonly "GET /presence": {

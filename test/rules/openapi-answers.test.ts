@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { definePlugin, listOf, objectOf, type Plugin } from "@svc/sdk";
+import { type Approvals, definePlugin, listOf, objectOf, type Plugin, type WorkItem } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
 import { type AnswerDocument, answerJudge } from "../kit/answers.ts";
 import { AGENTS, bearer, type Guarded, get, guarded, REMOTE } from "./auth.harness.ts";
@@ -18,20 +18,14 @@ const SILENT = [
   "channel-phonemsg",
   "channel-push",
   "feature-a2a",
-  "feature-approvals",
   "feature-attach",
-  "feature-boards",
   "feature-calls",
   "feature-codeindex",
-  "feature-context-layered",
   "feature-dashboard",
   "feature-forge-hooks",
   "feature-graph",
   "feature-ledger",
   "feature-mcp",
-  "feature-mesh",
-  "feature-notifications",
-  "feature-operator-actions",
   "feature-phone-triage",
   "feature-procedures",
   "feature-workflows",
@@ -50,20 +44,49 @@ const config = {
   webhooks: [{ id: "w1", agentId: "foo", source: "ci" }],
   budgets: { all: { day: { turns: 1_000 } } },
   metrics: { enabled: true },
+  mesh: { enabled: true, peers: [{ name: "b", url: "http://127.0.0.1:9", token: "the-token-of-peer-b" }] },
+  boards: [{ id: "team", name: "Team", source: { type: "far", projects: ["p"] } }],
+  notifications: { local: { banner: false, sound: false } },
 };
 
-/** A channel that takes everything, and a tool. */
+let approvals: Approvals | undefined;
+
+/** A channel that takes everything, a tool, and a hand on the questions to people. */
 const far = definePlugin({
   kind: "feature",
   name: "far",
   version: "1.0.0",
   svc: ">=0.1.0",
-  capabilities: [],
+  capabilities: ["services"],
   setup(ctx) {
     const traits = { maxChars: 100, unit: "utf16", dialect: "plain" } as const;
     const channel = ctx.provide.channel({ name: "mail", traits, send: async () => ({ platformId: "1" }), test: async () => "the mail" });
+    let item: WorkItem = {
+      id: "p#1",
+      title: "One",
+      state: "open",
+      labels: ["status::todo"],
+      updatedAt: Date.now(),
+      project: "p",
+      url: "https://far.example/1",
+    };
+    ctx.provide.board({
+      name: "far",
+      list: async () => [item, { ...item, id: "p#2", state: "closed", closedAt: Date.now() }, { ...item, id: "p#3", labels: ["status::other"] }],
+      get: async () => item,
+      async update(_id, { addLabels = [] }) {
+        item = { ...item, labels: addLabels };
+        return item;
+      },
+      labels: async () => [{ name: "status::todo", color: "#336699", description: "to do" }, { name: "bug" }],
+    });
     ctx.provide.tool({ name: "say", description: "Says it", input: { type: "object" }, run: async () => "said" });
-    return { start: async () => channel.ready() };
+    return {
+      async start() {
+        channel.ready();
+        approvals = ctx.services.get("approvals") as Approvals | undefined;
+      },
+    };
   },
 }) as Plugin<never>;
 
@@ -138,6 +161,80 @@ async function askPlugins(ask: Ask, people: Ask): Promise<void> {
   await people("GET", "/api/admin/tokens");
 }
 
+async function askQuestions(ask: Ask, base: string): Promise<void> {
+  const put = async (digest: string) =>
+    (await approvals?.ask({ kind: "test", title: "Do it", detail: "all of it", digest: base + digest, requestedBy: "plugin far" }))?.id;
+  const [later, yes, no] = [await put("1"), await put("2"), await put("3")];
+  await ask("POST", `${base}/${later}/later`, { hours: 1 });
+  await ask("POST", `${base}/${yes}/approve`, {});
+  await ask("POST", `${base}/${no}/reject`, {});
+  await ask("POST", `${base}/${no}/approve`, {});
+  for (const path of [base, `${base}?open=false&limit=1`, `${base}?open=false`, `${base}/${later}`, `${base}/${yes}`, `${base}/none`]) await ask("GET", path);
+}
+
+async function askWorkspace(at: Guarded, ask: Ask, people: Ask): Promise<void> {
+  mkdirSync(join(at.folder, "w"), { recursive: true });
+  writeFileSync(join(at.folder, "w", "a.md"), "words");
+  const base = "/agents/foo";
+  await ask("POST", `${base}/references`, { name: "a", at: "a.md", note: "n" });
+  await ask("POST", `${base}/references`, { name: "b", at: "b.md" });
+  writeFileSync(join(at.folder, "w", "a.md"), "other words");
+  await ask("POST", `${base}/references/verify`, {});
+  await ask("GET", `${base}/references`);
+  await ask("POST", `${base}/references/remove`, { name: "a" });
+  await ask("PUT", `${base}/memory`, { file: "MEMORY.md", text: "x".repeat(100_000) });
+  for (const path of ["", "?file=MEMORY.md", "?file=none.md"]) await ask("GET", `${base}/memory${path}`);
+  await people("GET", `/api${base}/memory`);
+  await people("GET", `/api${base}/memory?file=MEMORY.md`);
+  await people("GET", "/memory-panel/panel.js");
+  await ask("DELETE", `${base}/memory?file=MEMORY.md`);
+}
+
+async function askActions(at: Guarded, ask: Ask, people: Ask): Promise<void> {
+  const folder = join(at.dataFolder, "actions");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(
+    join(folder, "hello.json"),
+    JSON.stringify({ id: "hello", title: "Hello", kind: "shell", command: "echo {{who}}", inputs: [{ name: "who", type: "string", required: true }] }),
+  );
+  writeFileSync(join(folder, "broken.json"), "{");
+  await ask("GET", "/api/actions");
+  await ask("POST", "/api/actions/hello/run", { who: "you" });
+  await ask("POST", "/api/actions/hello/run", {});
+  await ask("POST", "/api/actions/broken/run", {});
+  const { actions } = (await ask("GET", "/api/actions/builtin")) as { actions: { name: string }[] };
+  await ask("POST", `/api/actions/builtin/${actions[0]?.name}`, { strange: 1 });
+  await ask("POST", "/api/actions/builtin/none", {});
+  await people("GET", "/api/admin/actions");
+  await people("POST", "/api/admin/actions/hello/run", { who: "me" });
+}
+
+async function askBoards(ask: Ask, base: string): Promise<void> {
+  const marked = { "x-requested-with": "svc-board" };
+  await ask("GET", base);
+  await ask("GET", `${base}/team/items`);
+  await ask("GET", `${base}/none/items`);
+  for (const to of ["doing", "todo"]) await ask("PATCH", `${base}/team/items/p%231/move`, { to }, marked);
+  await ask("PATCH", `${base}/team/items/p%231/move`, { from: "review", to: "doing" }, marked);
+  await ask("PATCH", `${base}/team/items/p%231/move`, { to: "doing" });
+}
+
+async function askMesh(ask: Ask, people: Ask): Promise<void> {
+  const peer = { ...REMOTE, ...bearer("the-token-of-peer-b"), "idempotency-key": "k1" };
+  for (const stream of [false, true]) await ask("POST", "/mesh/task", { agent: "foo", message: "hello", stream }, { ...peer, "idempotency-key": `k${stream}` });
+  await ask("POST", "/mesh/task", { agent: "foo", message: "fail" }, peer);
+  await ask("POST", "/mesh/task", { agent: "nobody", message: "hello" }, peer);
+  await ask("POST", "/mesh/task/cancel", { agent: "foo", message: "hello" }, { ...peer, "idempotency-key": "k2" });
+  await ask("POST", "/mesh/announce", { text: "hear" });
+  await people("POST", "/api/admin/mesh/announce", { text: "hear" });
+  await ask("GET", "/mesh/node");
+  for (const [run, base] of [[ask, "/mesh/peers"] as const, [people, "/api/admin/mesh/peers"] as const]) {
+    await run("POST", `${base}/b/test`, {});
+    await run("POST", `${base}/none/test`, {});
+    await run("GET", base);
+  }
+}
+
 /** Does it register routes? Looked up in its sources: many plugins do so only where they are configured. */
 const hasRoutes = (folder: string): boolean =>
   readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -197,7 +294,18 @@ describe("answers in GET /openapi.json", () => {
       };
     const ask = asking("daemon");
     await askKernel(at, ask);
-    await askPlugins(ask, asking("dashboard", bearer(secret)));
+    const people = asking("dashboard", bearer(secret));
+    await askPlugins(ask, people);
+    await askQuestions(ask, "/approvals");
+    await askQuestions(people, "/api/approvals");
+    await askWorkspace(at, ask, people);
+    await askActions(at, ask, people);
+    await askMesh(ask, people);
+    await askBoards(ask, "/boards");
+    await askBoards(people, "/api/boards");
+    await people("GET", "/api/board-labels?source=far&projects=p");
+    await ask("POST", "/notify", { text: "hear", channel: "mail", chat: "1" });
+    await ask("POST", "/notify", { text: "hear", channel: "none", chat: "1" });
     expect(wrong).toEqual([]);
     expect([...told].filter((route) => !seen.has(route)).sort()).toEqual(UNASKED);
   });

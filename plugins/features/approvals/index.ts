@@ -127,6 +127,7 @@ export default definePlugin<ApprovalSettings>({
   config: { at: "approvals", schema: APPROVALS, check: checkExpiry },
   agentConfig: AGENT,
   capabilities: ["agents", "events", "jobs", "routes", "services", "store", "tasks", "withheld"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     let settings = ctx.config;
     const hearers: Hearers = new Map();

@@ -91,6 +91,7 @@ export default definePlugin<readonly BoardSettings[]>({
   svc: "^0.1.0",
   config: { at: "boards", schema: BOARDS, check: checkBoards },
   capabilities: ["data-folder", "files", "routes", "services", "store"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     let settings = ctx.config;
     let opened: Promise<Boards> | undefined;

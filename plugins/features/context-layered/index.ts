@@ -136,6 +136,7 @@ export default definePlugin({
     },
   },
   capabilities: ["files", "agents", "health", "services", "routes", "fetch", "traces"],
+  answers: () => import("./answers.js"),
   setup(ctx): Lifecycle {
     let assembly: Assembly | undefined;
     // Read with the first turn: a start has better things to do.

@@ -19,6 +19,7 @@ export default definePlugin<MeshSettings>({
   svc: "^0.1.0",
   config: { at: "mesh", schema: MESH },
   capabilities: ["agents", "events", "events:peers", "fetch", "health", "jobs", "network", "routes", "store", "tasks", "traces"],
+  answers: () => import("./route-answers.js"),
   setup(ctx) {
     const { peers: configured, discovery: how, healthCheck, feed } = ctx.config;
     ctx.provide.authority(createPeerAuthority(configured));

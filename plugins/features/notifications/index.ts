@@ -37,6 +37,7 @@ export default definePlugin<NotificationSection>({
     "store",
     "tasks",
   ],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     let settings = settingsOf(ctx.config);
     let opened: Promise<Notices> | undefined;

@@ -22,6 +22,7 @@ export default definePlugin({
   version: "0.1.0",
   svc: "^0.1.0",
   capabilities: ["actions", "data-folder", "env:*", "events", "fetch", "files", "jobs", "routes", "spawn", "store"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     const provided = new Map<string, () => void>();
     /** What is there at the start is told in one line, what comes later one by one. */
