@@ -401,6 +401,63 @@ export type HeardEvent = {
   readonly source?: string;
 };
 
+export type Indexed = {
+  readonly agent: string;
+  /** Files looked at */
+  readonly files: number;
+  /** Of these, the ones that are new or have changed */
+  readonly read: number;
+  readonly removed: number;
+  /** Places that can be found */
+  readonly pieces: number;
+  readonly durationMs: number;
+};
+
+export type LedgerEntry = {
+  readonly project: string;
+  readonly subject: string;
+  readonly agent: string;
+  /** Unix time in milliseconds */
+  readonly since: number;
+  /** Unix time in milliseconds */
+  readonly at: number;
+  readonly turns: number;
+  readonly version: number;
+  readonly root?: string;
+  readonly task?: string;
+  readonly other?: {
+    readonly agent: string;
+    readonly task: string;
+    /** Unix time in milliseconds */
+    readonly at: number;
+    readonly times: number;
+  };
+  readonly assignedBy?: string;
+};
+
+export type LedgerRow = {
+  readonly id: string;
+  readonly project: string;
+  readonly subject: string;
+  readonly agent: string;
+  /** Unix time in milliseconds */
+  readonly since: number;
+  /** Unix time in milliseconds */
+  readonly at: number;
+  readonly turns: number;
+  readonly version: number;
+  readonly root?: string;
+  readonly task?: string;
+  readonly other?: {
+    readonly agent: string;
+    readonly task: string;
+    /** Unix time in milliseconds */
+    readonly at: number;
+    readonly times: number;
+  };
+  readonly assignedBy?: string;
+};
+
 export type MemoryFiles = {
   readonly files: readonly {
     readonly file: string;
@@ -863,6 +920,7 @@ export interface Answers {
     readonly deliveries: readonly WebhookDelivery[];
   };
   readonly "POST /api/admin/webhooks/{id}/test": WebhookReceipt;
+  readonly "POST /api/agents/{id}/index": Indexed | string;
   readonly "GET /api/agents/{id}/memory": MemoryFiles | MemoryText;
   readonly "GET /api/approvals": {
     readonly approvals: readonly Approval[];
@@ -894,6 +952,13 @@ export interface Answers {
   };
   readonly "GET /api/budgets": {
     readonly budgets: readonly BudgetWindow[];
+  };
+  readonly "GET /api/ledger": {
+    readonly mode: "off" | "shadow" | "authoritative";
+    readonly entry: LedgerEntry;
+  } | {
+    readonly mode: "off" | "shadow" | "authoritative";
+    readonly entries: readonly LedgerRow[];
   };
   readonly "GET /api/presence": {
     readonly presence: readonly Presence[];
@@ -970,6 +1035,21 @@ export interface Answers {
     readonly more?: boolean;
   };
   readonly "GET /health": Health;
+  readonly "GET /ledger": {
+    readonly mode: "off" | "shadow" | "authoritative";
+    readonly entry: LedgerEntry;
+  } | {
+    readonly mode: "off" | "shadow" | "authoritative";
+    readonly entries: readonly LedgerRow[];
+  };
+  readonly "POST /ledger/assign": {
+    readonly mode: "off" | "shadow" | "authoritative";
+    readonly entry: LedgerEntry;
+  };
+  readonly "POST /ledger/release": {
+    readonly mode: "off" | "shadow" | "authoritative";
+    readonly released: boolean;
+  };
   readonly "POST /mesh/announce": {
     readonly ok: true;
     readonly id: string;

@@ -13,7 +13,6 @@ const FIRST_PARTY = ["actions", "channels", "features", "tiers"].flatMap((kind) 
 
 /** Plugins with routes that say nothing of their answers yet. */
 const SILENT = [
-  "action-rag-lexical",
   "channel-botmsg",
   "channel-phonemsg",
   "channel-push",
@@ -24,7 +23,6 @@ const SILENT = [
   "feature-dashboard",
   "feature-forge-hooks",
   "feature-graph",
-  "feature-ledger",
   "feature-mcp",
   "feature-phone-triage",
   "feature-procedures",
@@ -44,6 +42,7 @@ const config = {
   webhooks: [{ id: "w1", agentId: "foo", source: "ci" }],
   budgets: { all: { day: { turns: 1_000 } } },
   metrics: { enabled: true },
+  business: { projects: [{ id: "p" }] },
   mesh: { enabled: true, peers: [{ name: "b", url: "http://127.0.0.1:9", token: "the-token-of-peer-b" }] },
   boards: [{ id: "team", name: "Team", source: { type: "far", projects: ["p"] } }],
   notifications: { local: { banner: false, sound: false } },
@@ -219,6 +218,16 @@ async function askBoards(ask: Ask, base: string): Promise<void> {
   await ask("PATCH", `${base}/team/items/p%231/move`, { to: "doing" });
 }
 
+async function askLedger(ask: Ask, people: Ask): Promise<void> {
+  const matter = { project: "p", subject: "s" };
+  await ask("POST", "/ledger/assign", { ...matter, agent: "foo" });
+  await ask("POST", "/ledger/assign", { ...matter, agent: "foo", expect: 9 });
+  for (const query of ["", "?project=p&subject=s", "?project=p&subject=none"]) await ask("GET", `/ledger${query}`);
+  await people("GET", "/api/ledger");
+  await people("GET", "/ledger-panel/panel.js");
+  await ask("POST", "/ledger/release", matter);
+}
+
 async function askMesh(ask: Ask, people: Ask): Promise<void> {
   const peer = { ...REMOTE, ...bearer("the-token-of-peer-b"), "idempotency-key": "k1" };
   for (const stream of [false, true]) await ask("POST", "/mesh/task", { agent: "foo", message: "hello", stream }, { ...peer, "idempotency-key": `k${stream}` });
@@ -301,6 +310,10 @@ describe("answers in GET /openapi.json", () => {
     await askWorkspace(at, ask, people);
     await askActions(at, ask, people);
     await askMesh(ask, people);
+    await askLedger(ask, people);
+    await ask("POST", "/api/agents/foo/index", {});
+    await ask("POST", "/api/agents/foo/index", {}, { accept: "text/event-stream" });
+    await ask("POST", "/api/agents/nobody/index", {});
     await askBoards(ask, "/boards");
     await askBoards(people, "/api/boards");
     await people("GET", "/api/board-labels?source=far&projects=p");

@@ -27,6 +27,7 @@ export default definePlugin({
   version: "0.1.0",
   svc: "^0.1.0",
   capabilities: ["agents", "files", "jobs", "routes"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     const thread = laterThread();
     const runs = new Map<string, Run>();

@@ -19,6 +19,7 @@ export default definePlugin({
   svc: "^0.1.0",
   config: { at: "business" },
   capabilities: ["agents", `env:${MODE_VARIABLE}`, "jobs", "routes", "services", "store"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     const value = ctx.env(MODE_VARIABLE);
     const mode = modeOf(value) ?? "off";
