@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { readdirSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createKernel, type Kernel } from "@svc/kernel";
@@ -8,8 +9,9 @@ import { ROOT } from "../house/house.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
-/** Compiled against the sdk of generation 1 and never built anew: one of each provided kind, a tap of each hook, most capabilities. */
-const GEN1 = join(ROOT, "test/contract/fixtures/plugin-api-1");
+/** Compiled against a sdk of generation 1 and never built anew: one of each provided kind, a tap of each hook, most capabilities. */
+const FIXTURES = join(ROOT, "test/contract/fixtures");
+const compiled = readdirSync(FIXTURES).filter((name) => name === "plugin-api-1" || name.startsWith("plugin-sdk-"));
 const KNOWN = ["features/dashboard", "features/tokens"].map((path) => join(ROOT, "plugins", path));
 const TOKEN = "the-token-of-gen1";
 
@@ -29,7 +31,12 @@ const PROVIDES = [
   "tool gen1-echo",
 ];
 
-describe("a plugin compiled against generation 1 of the plugin API", () => {
+/** Kinds that came after the first. */
+const LATER = ["toolset gen1-set", "board gen1", "service gen1.notes", "panel gen1", "files /gen1/files"];
+const providesOf = (name: string) => (name === "plugin-api-1" ? PROVIDES : [...PROVIDES, ...LATER]);
+
+describe.each(compiled)("a plugin compiled against generation 1 of the plugin API: %s", (name) => {
+  const folderOf = join(FIXTURES, name);
   let kernel: Kernel;
   const events: string[] = [];
   const daemon = (path: string, init: RequestInit = {}) => fetch(`http://127.0.0.1:${kernel.address?.port}${path}`, init);
@@ -59,7 +66,7 @@ describe("a plugin compiled against generation 1 of the plugin API", () => {
       JSON.stringify({
         node: { id: "n1", name: "N", bind: "127.0.0.1:0", defaultAgent: "a" },
         agents: { a: agent("Ada"), gen1: agent("Gus") },
-        plugins: [GEN1],
+        plugins: [folderOf],
         gen1: { token: TOKEN },
       }),
       { mode: 0o600 },
@@ -80,7 +87,7 @@ describe("a plugin compiled against generation 1 of the plugin API", () => {
   it("loads, registers one of each kind and a tap of each hook, and starts", () => {
     expect(kernel.health().plugins.find(({ id }) => id === "tier-gen1")).toMatchObject({
       state: "running",
-      provides: PROVIDES,
+      provides: providesOf(name),
       hooks: ["inbound", "route", "assembleContext", "dispatch", "deliver", "emit"],
       failures: 0,
     });
@@ -137,6 +144,7 @@ describe("a plugin compiled against generation 1 of the plugin API", () => {
     };
     const bearer = { headers: { authorization: `Bearer ${TOKEN}` } };
     expect(await ask("/gen1/open")).toEqual([200, { open: true }]);
+    if (name !== "plugin-api-1") expect(await (await daemon("/gen1/files/panel.js")).text()).toContain("gen1 is here");
     expect(await ask("/gen1/peers")).toEqual([200, { peer: null }]);
     expect((await ask("/gen1/scoped"))[0]).toBe(401);
     expect(await ask("/gen1/scoped", bearer)).toEqual([200, { token: "the token of gen1" }]);
@@ -150,16 +158,16 @@ describe("a plugin compiled against generation 1 of the plugin API", () => {
   });
 });
 
-describe("in the daemon", () => {
+describe.each(compiled)("in the daemon: %s", (name) => {
   let shell: Shell;
   afterEach(() => shell.svc("daemon", "stop"));
 
   it("a plugin of generation 1 runs, and its actions answer", async () => {
     shell = await openShell();
-    shell.write(echoConfig({}, { plugins: [GEN1], gen1: { token: TOKEN } }));
+    shell.write(echoConfig({}, { plugins: [join(FIXTURES, name)], gen1: { token: TOKEN } }));
     expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
     const { out } = await shell.svc("plugin", "list", "--json");
-    expect((JSON.parse(out) as { id: string }[]).find(({ id }) => id === "tier-gen1")).toMatchObject({ state: "running", provides: PROVIDES });
+    expect((JSON.parse(out) as { id: string }[]).find(({ id }) => id === "tier-gen1")).toMatchObject({ state: "running", provides: providesOf(name) });
     expect((await shell.svc("actions", "run", "gen1.facts")).out).toContain("kept");
   }, 60_000);
 });

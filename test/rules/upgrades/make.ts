@@ -1,7 +1,7 @@
 /**
  * Makes the data folder that a version of this repository leaves behind when it is killed in the middle of its work, as
- * `test/rules/upgrades/<commit>.tgz`: `npx jiti test/rules/upgrades/make.ts <folder of a built clone>...`. Each landing adds its own; none is
- * made anew.
+ * `test/rules/upgrades/<commit>.tgz`: `npx jiti test/rules/upgrades/make.ts <folder of a built clone>...`; and a plugin compiled against the sdk of
+ * that version. Each landing that changes what is stored, or the sdk, adds its own; none is made anew.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { ask, endDaemons, pause, startDaemon, writeConfig } from "../../faults/daemon.harness.ts";
 import { openPlatform } from "../../faults/platform.harness.ts";
 import { ROOT } from "../../house/house.ts";
+import { makePlugin } from "./make-plugin.ts";
 
 /** Loaded by every version so far. */
 const ENGINE = "test/faults/ledger.mjs";
@@ -23,6 +24,7 @@ async function until(what: string, done: () => boolean | Promise<boolean>): Prom
 
 async function make(root: string): Promise<void> {
   const commit = spawnSync("git", ["rev-parse", "--short=7", "HEAD"], { cwd: root, encoding: "utf8" }).stdout.trim();
+  await makePlugin(root, commit);
   const folder = await mkdtemp(join(tmpdir(), "svc-upgrade-"));
   mkdirSync(join(folder, "w"));
   writeFileSync(join(folder, "ledger.mjs"), readFileSync(join(ROOT, ENGINE)));
