@@ -1,8 +1,9 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/kit/longest-first.ts";
 
 const exclude = ["**/node_modules/**", "**/dist/**", "sdk/template/**"];
-/** Tests that drive a browser: two processes of work each, so they run last and with fewer beside them. */
+/** Tests that drive a browser: two processes of work each, so they run last and two files at a time, whatever the machine has. */
 const BROWSER = ["test/ui/**/*.test.ts"];
 
 const test = {
@@ -16,6 +17,7 @@ const test = {
 
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     globalSetup: ["test/kit/default-port.ts", "test/kit/all-on-postgres.ts"],
     projects: [
       {
@@ -30,7 +32,7 @@ export default defineConfig({
         },
       },
       {
-        test: { ...test, name: "browser", include: BROWSER, exclude, sequence: { groupOrder: 1 }, maxWorkers: 1 },
+        test: { ...test, name: "browser", include: BROWSER, exclude, sequence: { groupOrder: 1 }, maxWorkers: 2 },
       },
     ],
   },

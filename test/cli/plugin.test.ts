@@ -1,31 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Observed } from "@svc/kernel";
 import { tortureCases, writeTorture } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
-import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+import { echoConfig } from "../kit/svc.ts";
+import { shellWith, write } from "./plugin.harness.ts";
 
 const ELDER = join(ROOT, "test/publish/fixtures/plugin-0.1.0");
-
-/** A package `./<name>` of one module in the shell's folder. */
-function write(shell: Shell, name: string, body: string, svc: object = {}, pkg: object = {}): void {
-  const folder = join(shell.folder, name);
-  mkdirSync(folder);
-  const manifest = { api: 1, kind: "feature", name, entry: "./index.mjs", activate: "always", capabilities: [], ...svc };
-  writeFileSync(
-    join(folder, "package.json"),
-    JSON.stringify({ name: `svc-plugin-${name}`, version: "1.0.0", keywords: ["svc-plugin"], ...pkg, svc: manifest }),
-  );
-  writeFileSync(join(folder, "index.mjs"), `export default { kind: "feature", name: "${name}", version: "1.0.0", svc: "*", capabilities: [], ${body} };`);
-}
-
-async function shellWith(env: Record<string, string> = {}): Promise<Shell> {
-  const shell = await openShell(env);
-  shell.write(echoConfig());
-  return shell;
-}
 
 describe("svc plugin enable and disable", () => {
   it("keep a first-party plugin from loading by its id, and let it again", async () => {
@@ -199,73 +182,5 @@ describe("svc plugin doctor", () => {
     } finally {
       await shell.svc("daemon", "stop");
     }
-  });
-});
-
-describe("svc plugin check and new", () => {
-  it("AUT-B16 finds what keeps a plugin from being published: the package, leaks, a missing or failing suite", { timeout: 120_000 }, async () => {
-    const shell = await shellWith();
-    write(shell, "leaky", "setup() { setInterval(() => {}, 60_000); }", {}, { name: "leaky", dependencies: { "@svc/kernel": "0.1.0" } });
-    const { code, out } = await shell.svc("plugin", "check", "./leaky", "--quick");
-    expect(code).toBe(1);
-    for (const words of [
-      "'leaky' is not called svc-plugin-",
-      "must not depend on @svc/kernel",
-      "README.md or LICENSE is missing",
-      "49 Timeout",
-      "conformance module",
-    ])
-      expect(out).toContain(words);
-    write(shell, "slow", "setup() { return { async stop() { setInterval(() => {}, 60_000); await new Promise(() => {}); } }; }");
-    expect((await shell.svc("plugin", "check", "./slow", "--quick")).out).toMatch(/its stop failed or took longer than 200 ms in 50 of 50 rounds/);
-    write(shell, "failing", "setup() {}", {}, { exports: { "./conformance": "./conformance.mjs" } });
-    writeFileSync(
-      join(shell.folder, "failing/conformance.mjs"),
-      'export default ({ describe, it }) => describe("mine", () => { it("works", async () => {}); it("breaks", async () => { throw new Error("it broke"); }); });',
-    );
-    expect((await shell.svc("plugin", "check", "./failing", "--quick")).out).toContain("mine: breaks: it broke");
-  });
-
-  it("AUT-B14 ends the check of a plugin that spins, saying so", { timeout: 90_000 }, async () => {
-    const shell = await shellWith();
-    write(shell, "spins", "setup() { return { async start() { for (;;); } }; }");
-    expect((await shell.svc("plugin", "check", "./spins", "--quick")).out).toContain("it held the loop of its process for 15 s");
-  });
-
-  it("tortures a plugin, and says what it did and what came of it", { timeout: 300_000 }, async () => {
-    const shell = await shellWith();
-    interface Checked {
-      readonly name: string;
-      readonly ok: boolean;
-      readonly detail: string;
-    }
-    const tortured = async (name: string) => (await shell.json<Checked[]>("plugin", "check", `./${name}`)).slice(-2);
-    write(shell, "sound", 'setup(ctx) { ctx.hooks.inbound.tap(({ text }) => (text === "no" ? { reject: "no" } : undefined)); }');
-    // Breaks of what somebody says, and takes the process with it for an error that is not its own.
-    write(
-      shell,
-      "fragile",
-      `setup(ctx) {
-        ctx.hooks.inbound.tap(({ text }) => void JSON.parse('"' + text + '"'));
-        process.on("uncaughtException", () => process.kill(process.pid, "SIGKILL"));
-      }`,
-    );
-    const [[hostile, beside], [words, dead]] = await Promise.all([tortured("sound"), tortured("fragile")]);
-    expect(hostile).toMatchObject({
-      ok: true,
-      name: expect.stringContaining("hostile words"),
-      detail: expect.stringMatching(/\d+ tests passed: .*it is told/),
-    });
-    expect(beside).toMatchObject({ ok: true, detail: expect.stringContaining(`${tortureCases.length} bad plugins: throws at its top level`) });
-    expect(words).toMatchObject({ ok: false, detail: expect.stringContaining("hook inbound, given control signs: it threw") });
-    expect(dead).toMatchObject({ ok: false, detail: expect.stringMatching(/fragile.*(was killed 1 times|ended)/) });
-  });
-
-  it("refuses kinds and names that there are not, and folders that are there", async () => {
-    const shell = await shellWith();
-    expect(await shell.svc("plugin", "new", "store", "x")).toMatchObject({ code: 2, err: expect.stringContaining("action, channel, engine, feature, tier") });
-    expect((await shell.svc("plugin", "new", "channel", "Ac me")).code).toBe(2);
-    expect((await shell.svc("plugin", "new", "action", "twice")).code).toBe(0);
-    expect((await shell.svc("plugin", "new", "action", "twice")).err).toContain("exists already");
   });
 });

@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
 import { TOKEN } from "../../plugins/channels/botmsg/botmsg.harness.ts";
 import { CLOCK_OF_SERVER } from "../kit/test-store.ts";
-import { ask, endDaemons, firstOf, startDaemon, writeConfig } from "./daemon.harness.ts";
+import { ask, type DaemonProcess, endDaemons, firstOf, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 const library = firstOf([
   "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1",
@@ -31,19 +31,22 @@ export default {
 };
 `;
 
-let folder: string;
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "svc-clock-"));
+const folders: string[] = [];
+/** A folder with the watcher and a configuration. */
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "svc-clock-"));
+  folders.push(folder);
   writeFileSync(join(folder, "watcher.ts"), PLUGIN);
   writeConfig(folder, { plugins: ["./watcher.ts"] });
-});
-afterEach(async () => {
+  return folder;
+}
+afterAll(async () => {
   await endDaemons();
-  await rm(folder, { recursive: true, maxRetries: 5 });
+  for (const folder of folders) await rm(folder, { recursive: true, maxRetries: 5 });
 });
 
 /** Starts it `left` seconds before its minute ends: what ticks by the minute is then not waited for. */
-async function startUnder(left: number, given: Record<string, string> = {}) {
+async function startUnder(folder: string, left: number, given: Record<string, string> = {}) {
   const notes = join(folder, "notes");
   const clock = join(folder, "clock");
   writeFileSync(notes, "");
@@ -78,14 +81,16 @@ async function startUnder(left: number, given: Record<string, string> = {}) {
   };
 }
 
+// Each has a daemon of its own and waits for its clock most of the time: they run beside one another.
 const DAY = 86_400;
 const inRange = (found: string[], from: number, to: number) => found.every((minute) => Date.parse(minute) >= from && Date.parse(minute) <= to);
 
-it.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
+it.concurrent.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
   "FAULT-18 FAULT-19 the clock jumps a day ahead and two back: no storm, no minute twice, timers and tasks go on",
   { timeout: 240_000 },
   async () => {
-    const { daemon, minutes, beats, turn } = await startUnder(12);
+    const folder = await newFolder();
+    const { daemon, minutes, beats, turn } = await startUnder(folder, 12);
     const task = async () => expect((await ask<{ ok: boolean }>(daemon.port, "/task", { agent: "echo", message: "hello" })).body.ok).toBe(true);
     await task();
     const ahead = turn(DAY);
@@ -127,12 +132,13 @@ it.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
   },
 );
 
-it.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
+it.concurrent.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
   "FAULT-21 a time of tomorrow: the machine sleeps past it, it comes once; after a restart it is asked for again",
   { timeout: 120_000 },
   async () => {
     const tomorrow = new Date(Date.now() + DAY * 1000 + 600_000).toISOString();
-    const { daemon, reached, beats, turn } = await startUnder(30, { SVC_TEST_AT: tomorrow });
+    const folder = await newFolder();
+    const { daemon, reached, beats, turn } = await startUnder(folder, 30, { SVC_TEST_AT: tomorrow });
     await vi.waitFor(() => expect(beats().length).toBeGreaterThan(2), { timeout: 20_000, interval: 100 });
     expect(reached()).toEqual([]);
     // The wall clock goes on and nothing else does: what a machine that slept looks like.
@@ -152,11 +158,13 @@ it.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
   },
 );
 
-it.skipIf(library === undefined).each([
+it.concurrent.skipIf(library === undefined).each([
   ["back a day", -DAY],
   ["forward a day", DAY],
 ])("FLT-4 the clock set %s in the middle of a growing answer: it ends within its ordinary time", { timeout: 120_000 }, async (_way, shift) => {
+  const folder = await newFolder();
   const api = await startBotApi();
+  let started: DaemonProcess | undefined;
   try {
     api.addBot(TOKEN, 42, "helper_bot");
     const chats = [-2001, -2002, -2003];
@@ -179,7 +187,8 @@ it.skipIf(library === undefined).each([
       Number(body.chat_id) === -2003 && limited-- > 0
         ? { code: 429, description: "Too Many Requests: retry after 10", parameters: { retry_after: 10 } }
         : undefined;
-    const { daemon, turn } = await startUnder(50);
+    const { daemon, turn } = await startUnder(folder, 50);
+    started = daemon;
     const shown = (chat: number) =>
       api.shown
         .filter((message) => message.chat === chat)
@@ -202,7 +211,7 @@ it.skipIf(library === undefined).each([
     expect(body.events.filter(({ data }) => data?.state === "delivery-expired")).toEqual([]);
     await daemon.kill("SIGTERM");
   } finally {
-    await endDaemons();
+    await started?.kill();
     await api.close();
   }
 });
