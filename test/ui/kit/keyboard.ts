@@ -9,7 +9,7 @@ const COMPOSITES = "[role=tablist], [role=radiogroup], [role=grid], [role=listbo
 /** What a key of the thing around it does as well: `n` of the graph, `m` of a card, Enter of a card. */
 const BY_KEY = ".graph-add, .boards-card-menu, .boards-work";
 /** Buttons that open something to be closed again: by their kind, or by their word. */
-const OPENS = /\.\.\.$|^(Add an? (agent|schedule|webhook|peer|board|node)$|As a table|Create a token|Revoke|Switch off|Stop the task|Read the whole prompt)/;
+const OPENS = /\.\.\.$|^(Add an? (board|node)$|As a table|Revoke|Stop the task|Read the whole prompt)/;
 /** More stops than any page has. */
 const MOST_STOPS = 900;
 const AT_ONCE = 12;

@@ -5,6 +5,7 @@ import { knownCommands } from "../kit/commands.ts";
 import { type State, stateOf } from "../kit/glyph.tsx";
 import type { IconName } from "../kit/icon.tsx";
 import { SHELL } from "../words/shell.ts";
+import { type LastRun, lastRun } from "./last-run.ts";
 import { PAGES } from "./pages.ts";
 
 /** One line of the palette. */
@@ -47,7 +48,7 @@ interface Task {
 interface Workflow {
   readonly id: string;
   readonly name?: string;
-  readonly lastRuns?: readonly { readonly status: string; readonly waitsForPerson?: true }[];
+  readonly lastRuns?: readonly LastRun[];
 }
 
 interface Run {
@@ -108,16 +109,12 @@ function agentItems({ id, name = id }: Agent): PaletteItem[] {
 }
 
 function workflowItem({ id, name = id, lastRuns }: Workflow): PaletteItem {
-  const [newest] = lastRuns ?? [];
-  const last = newest?.waitsForPerson === true ? "waiting" : newest?.status;
-  const state = last === undefined ? undefined : stateOf(last);
   return {
     id: `workflow ${id}`,
     group: SHELL.workflows,
     icon: "workflows",
     title: name,
-    note: state === undefined ? undefined : SHELL.lastRun(last ?? ""),
-    state,
+    ...lastRun(lastRuns),
     run: () => navigate(`/workflows/editor?id=${encodeURIComponent(id)}`),
   };
 }

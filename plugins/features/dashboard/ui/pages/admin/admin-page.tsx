@@ -174,7 +174,7 @@ function SettingsTab({ tab, draft, hash }: { readonly tab: TabId; readonly draft
   const changed = draft.changes.map(({ path }) => pathText(path));
   const add = ADDS.has(tab) ? (
     <Button kind="primary" icon="add" onClick={() => setAdding(true)}>
-      {ADMIN.add[tab as AddTab]}
+      {`${ADMIN.add[tab as AddTab]}...`}
     </Button>
   ) : undefined;
   const nothing = items.length === 0 && tab !== "advanced";

@@ -47,7 +47,7 @@ export function TokensTab() {
   };
   const create = (
     <Button kind="primary" icon="add" disabledWhy={writing.why} onClick={() => setMaking(true)}>
-      {PARTS.createToken}
+      {`${PARTS.createToken}...`}
     </Button>
   );
   const tokens = [...(data?.tokens ?? [])].reverse();

@@ -102,12 +102,12 @@ export function PluginPane({
       {section !== undefined && <Link to={addressOf(section)}>{PLUGINS.settings}</Link>}
       {state === "quarantined" && (
         <Button disabledWhy={writing.why} onClick={() => setAsking("lift")}>
-          {PLUGINS.lift}
+          {`${PLUGINS.lift}...`}
         </Button>
       )}
       {plugin.switch !== undefined && (
         <Button disabledWhy={writing.why} onClick={ask}>
-          {on ? PLUGINS.switchOff : PLUGINS.switchOn}
+          {`${on ? PLUGINS.switchOff : PLUGINS.switchOn}...`}
         </Button>
       )}
     </>
