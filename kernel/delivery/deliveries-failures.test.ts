@@ -1,0 +1,135 @@
+import { channelError } from "@svc/sdk";
+import { describe, expect, it } from "vitest";
+import { createFarEnd, until } from "./deliver.harness.ts";
+import { connectionCut, proactive, size, world } from "./deliveries.harness.ts";
+
+describe("failures", () => {
+  it("FAULT-34 a permanent error fails at once, and the sender's side is told once", async () => {
+    const far = createFarEnd();
+    far.fault = () => {
+      throw channelError("permanent", "Bad Request: chat not found");
+    };
+    const one = await world(far);
+    await (await one.deliveries.send(proactive("x"))).sent.catch(() => {});
+    expect(far.calls).toHaveLength(1);
+    expect(one.failed).toMatchObject([{ deliveries: [{ text: "x" }], reason: "Bad Request: chat not found" }]);
+    expect(await size(one)).toBe(0);
+  });
+
+  it("FAULT-35 a failure that may pass is tried again until it has passed", async () => {
+    const far = createFarEnd();
+    let left = 4;
+    far.fault = () => {
+      if (left-- > 0) throw channelError("retry", "connect ECONNREFUSED");
+    };
+    const { deliveries } = await world(far);
+    await (await deliveries.send(proactive("x"))).sent;
+    expect(far.visible("c1")).toEqual(["x"]);
+    expect(far.calls).toHaveLength(5);
+  });
+
+  it("gives up after the allowed tries and says why", async () => {
+    const far = createFarEnd();
+    far.fault = () => {
+      throw channelError("retry", "503 from the platform");
+    };
+    const { deliveries } = await world(far, { limits: { maxTries: 3 } });
+    await expect((await deliveries.send(proactive("x"))).sent).rejects.toMatchObject({ message: expect.stringMatching(/3 tries.*503/) });
+    expect(far.calls).toHaveLength(3);
+  });
+
+  it("markup that the platform refuses goes out as plain text", async () => {
+    const far = createFarEnd({ dialect: "markdown" });
+    far.fault = (_call, out) => {
+      if (out.text.includes("**")) throw channelError("format", "can't parse entities");
+    };
+    const { deliveries } = await world(far);
+    await (await deliveries.send(proactive("a **bold** word"))).sent;
+    expect(far.visible("c1")).toEqual(["a bold word"]);
+  });
+
+  it("FAULT-03 an answer that never came: a channel with keys gets the same key again and shows one message", async () => {
+    const far = createFarEnd({ keyed: true });
+    let cut = true;
+    far.after = () => {
+      if (cut) {
+        cut = false;
+        connectionCut();
+      }
+    };
+    const one = await world(far);
+    await (await one.deliveries.send(proactive("x"))).sent;
+    expect(far.visible("c1")).toEqual(["x"]);
+    expect(new Set(far.calls.map(({ key }) => key)).size).toBe(1);
+    expect(one.logged.filter(({ text }) => text?.includes("possible duplicate"))).toEqual([]);
+  });
+
+  it("FAULT-03 without keys it is sent again, and the log says that there may be two", async () => {
+    const far = createFarEnd();
+    let cut = true;
+    far.after = () => {
+      if (cut) {
+        cut = false;
+        connectionCut();
+      }
+    };
+    const one = await world(far);
+    await (await one.deliveries.send(proactive("x"))).sent;
+    expect(far.calls).toHaveLength(2);
+    expect(one.logged.filter(({ level, text }) => level === "warn" && text?.includes("possible duplicate"))).toHaveLength(1);
+  });
+
+  it("a plugin that throws anything is treated like a cut connection and disturbs no other delivery", async () => {
+    const far = createFarEnd();
+    far.fault = (_call, out) => {
+      if (out.text === "bad") throw new TypeError("undefined is not a function");
+    };
+    const { deliveries } = await world(far, { limits: { maxTries: 2 } });
+    const bad = await deliveries.send(proactive("bad", "a"));
+    await (await deliveries.send(proactive("good", "b"))).sent;
+    await expect(bad.sent).rejects.toMatchObject({ code: "SVC_DELIVERY_UNCERTAIN" });
+  });
+});
+
+it("FLT-10 a platform that always breaks off after the effect gets a message three times at most, and that is reported", async () => {
+  const far = createFarEnd();
+  far.after = connectionCut;
+  const one = await world(far);
+  const { sent } = await one.deliveries.send(proactive("once"));
+  await expect(sent).rejects.toMatchObject({ code: "SVC_DELIVERY_UNCERTAIN" });
+  expect(far.visible("c1")).toEqual(["once", "once", "once"]);
+  expect(one.events.filter(({ type }) => type === "delivery:uncertain")).toMatchObject([{ kind: "channel", data: { channel: "acme" } }]);
+  expect(one.logged.filter(({ level, text }) => level === "warn" && text?.includes("doubtful"))).toHaveLength(1);
+  expect(await size(one)).toBe(0);
+});
+
+it("FLT-10 failures that are certain do not count as doubts", async () => {
+  const far = createFarEnd();
+  let left = 6;
+  far.fault = () => {
+    if (left-- > 0) throw channelError("retry", "502 Bad Gateway");
+  };
+  const one = await world(far);
+  await (await one.deliveries.send(proactive("x"))).sent;
+  expect(far.visible("c1")).toEqual(["x"]);
+});
+
+it("FLT-12 the first message that arrives after an outage lets the others of that account go at once, and one chat's own trouble does not count", async () => {
+  const far = createFarEnd();
+  let away = true;
+  far.fault = (_call, out) => {
+    if (away || out.target.chat === "broken") throw channelError("retry", "500 Internal Server Error");
+  };
+  const hour = 3_000_000;
+  const one = await world(far, { limits: { backoff: () => hour } });
+  const waiting = await Promise.all(["a", "b", "c"].map((chat) => one.deliveries.send(proactive(`to ${chat}`, chat))));
+  await until(() => far.calls.length === 3);
+  away = false;
+  await (await one.deliveries.send(proactive("now", "d"))).sent;
+  await Promise.all(waiting.map(({ sent }) => sent));
+  await one.deliveries.send(proactive("never", "broken"));
+  await until(() => far.calls.some(({ chat }) => chat === "broken"));
+  await (await one.deliveries.send(proactive("again", "d"))).sent;
+  await (await one.deliveries.send(proactive("and again", "d"))).sent;
+  expect(far.calls.filter(({ chat }) => chat === "broken")).toHaveLength(1);
+});
