@@ -7,7 +7,7 @@ import type { WeekClock } from "./clock.ts";
 
 const DAY_MS = 86_400_000;
 /** Room that is left on a disk that is nearly full, in bytes. */
-const REST = 8 * 1024 * 1024;
+const REST = 24 * 1024 * 1024;
 
 /** What happens to a daemon while it works. */
 export const STRIKES = ["kill", "stop", "clock forward", "clock back", "nearly full disk", "cut", "kill the peer", "quarantine"] as const;
