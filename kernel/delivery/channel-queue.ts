@@ -1,10 +1,10 @@
-import { type Claimed, codeOf, complete, type Op, type Queue, type Store, sleep } from "@svc/sdk";
+import { type Claimed, codeOf, complete, type Op, type Queue, type Store, sleep, type Target } from "@svc/sdk";
 import type { Live } from "../core/host/live.ts";
 import type { SendRefusal } from "./channel-calls.ts";
 import type { ChoiceBook } from "./choice-book.ts";
 import { type Carried, type DeliverEntryDeps, deliverEntry } from "./deliver-entry.ts";
 import { createOutages } from "./outages.ts";
-import { type OutboxEntry, openEntry, outboxOf } from "./outbox-entry.ts";
+import { conversationKey, type OutboxEntry, openEntry, outboxOf } from "./outbox-entry.ts";
 import type { ProgressBook } from "./progress.ts";
 
 /** Why an entry is given up; `uncertain`: it may have arrived, and there is no way to know. */
@@ -77,6 +77,14 @@ export class ChannelQueue {
   expect(): void {
     this.#expecting = true;
     void this.#work();
+  }
+
+  /** Whether something waits here for that conversation, or for so many that it was not looked through. */
+  async holds(target: Target): Promise<boolean> {
+    if ((await this.#queue.size()) === 0) return false;
+    const page = await this.#queue.list(PAGE);
+    const key = conversationKey(target);
+    return page.length === PAGE || page.some(({ value }) => conversationKey(value.delivery.target) === key);
   }
 
   /** The same, and first let go what has grown too old. */

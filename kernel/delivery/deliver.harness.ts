@@ -17,7 +17,8 @@ import { createRender } from "../capabilities/render/render.ts";
 import type { Deliveries } from "../core/flow/deliveries-port.ts";
 import { composeLive } from "../core/host/live.ts";
 import { addTap, createScope, type ProvidedChannel } from "../core/host/scope.ts";
-import { createDeliveries, type DeliveryLimits } from "./deliveries.ts";
+import { createDeliveries } from "./deliveries.ts";
+import type { DeliveryLimits } from "./delivery-limits.ts";
 
 /** A strict platform: counts lengths, refuses unknown ids, keeps every call in order, and fails as told. */
 export interface FarEnd {

@@ -8,12 +8,13 @@ import type { ProvidedChannel } from "../core/host/scope.ts";
 import { type Acknowledgements, createAcknowledgements } from "./acknowledgements.ts";
 import { createChannelCalls } from "./channel-calls.ts";
 import { type ChoiceBook, createChoiceBook } from "./choice-book.ts";
+import { DEFAULTS, type DeliveryLimits } from "./delivery-limits.ts";
 import { createStream } from "./growing-reply.ts";
 import { attendOthers } from "./other-daemons.ts";
 import { createOutbox, type Outbox } from "./outbox.ts";
 import { conversationKey, idOfKey, type OutboxEntry, onceFor, outboxOf, sealEntry } from "./outbox-entry.ts";
 import { createOutboxReport } from "./outbox-report.ts";
-import { backoffMs, createPace, type Pace } from "./pace.ts";
+import { createPace, type Pace } from "./pace.ts";
 import { partsOf } from "./parts.ts";
 import { createProgressBook, type ProgressBook } from "./progress.ts";
 import { createWithheldBook, type WithheldBook } from "./withheld.ts";
@@ -25,27 +26,6 @@ export interface OutgoingDeps extends DeliveriesDeps {
   readonly limits?: Partial<DeliveryLimits>;
 }
 
-/** How long and how often a delivery is tried. */
-export interface DeliveryLimits {
-  /** Minutes after which what could not be sent is given up; default 60. */
-  readonly ttlMinutes: number;
-  /** Sends that may fail before a delivery is given up; waiting for a rate limit does not count. Default 10. */
-  readonly maxTries: number;
-  /** Sends that may have arrived, on a platform that cannot tell a repeated one, before a delivery is given up; default 3. */
-  readonly maxDoubts: number;
-  /**
-   * Unsent deliveries of a channel, or withheld ones in all, after which `send` refuses with `SVC_OUTBOX_FULL`; answers of tasks are always
-   * taken, and of withheld ones the oldest then expire. Default 5,000.
-   */
-  readonly maxQueued: number;
-  /** Hours after which a withheld delivery without a decision expires; default 168. */
-  readonly withheldHours: number;
-  /** Milliseconds that an end gives to what is in flight before it cuts it; default 5,000. */
-  readonly stopGraceMs: number;
-  /** The pause after a failure, by the tries before it. */
-  readonly backoff: (tries: number) => number;
-}
-
 const SWEEP_EVERY_MS = 60_000;
 /** After so many sweeps of the outbox, one of what turns left that were cancelled while their answer grew. */
 const BOOK_SWEEP = 60;
@@ -54,8 +34,6 @@ interface Waiter {
   resolve(receipt: { readonly platformId: string }): void;
   reject(error: Error): void;
 }
-
-const DEFAULTS: DeliveryLimits = { ttlMinutes: 60, maxTries: 10, maxDoubts: 3, maxQueued: 5_000, withheldHours: 168, stopGraceMs: 5_000, backoff: backoffMs };
 
 /** Everything that goes out, on every channel; see `ChannelDeliveries`. */
 export const createDeliveries = (deps: OutgoingDeps): Deliveries => new ChannelDeliveries(deps);
@@ -159,11 +137,12 @@ export class ChannelDeliveries implements Deliveries {
 
   open(target: Target, taskId: string, agent: string): ReplyStream | undefined {
     const { live, log, render } = this.#deps;
-    const provided = live().channels.get(target.channel);
-    if (provided?.state !== "ready" || this.#state !== "running") return undefined;
-    const { thing: channel } = provided;
-    if (channel.typing === undefined && (channel.edit === undefined || channel.traits.editIntervalMs === undefined)) return undefined;
-    const inner = createStream(target, taskId, provided, { pace: this.#pace, book: this.#book, log, render, graceMs: this.#limits.stopGraceMs, agent });
+    const provided = this.#state === "running" ? live().channels.get(target.channel) : undefined;
+    if (provided?.state !== "ready") return undefined;
+    const { typing, edit, traits } = provided.thing;
+    if (typing === undefined && (edit === undefined || traits.editIntervalMs === undefined)) return undefined;
+    const deps = { pace: this.#pace, book: this.#book, log, render, behind: this.#outbox.holds, graceMs: this.#limits.stopGraceMs, agent };
+    const inner = createStream(target, taskId, provided, deps);
     const stream: ReplyStream = { text: inner.text, end: () => inner.end().finally(() => this.#streams.delete(stream)) };
     this.#streams.add(stream);
     return stream;

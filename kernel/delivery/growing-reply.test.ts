@@ -54,6 +54,34 @@ describe("a reply that grows", () => {
     expect(await leftovers(one)).toBe(0);
   });
 
+  it("CHAN-03 is not begun while the outbox holds something for its conversation that was said before, and goes on once that is out", async () => {
+    const far = createFarEnd({ maxChars: 4_000 });
+    const one = await world(far);
+    let limited = true;
+    far.fault = (call, { text }) => {
+      if (limited && call === "send" && text === "first") throw channelError("retry", "Too Many Requests", 100);
+    };
+    const first: Delivery = { id: "out_0", kind: "reply", target, text: "first", taskId: "task_0", agent: "anna" };
+    await one.store.scope("core").commit(one.deliveries.ops(first));
+    one.deliveries.committed(first);
+    await until(() => far.calls.length > 0);
+    const reply = stream(one);
+    const text = words(40);
+    reply.text(text.slice(0, 100));
+    const other = one.deliveries.open({ ...target, chat: "c2" }, "task_2", "anna") as ReplyStream;
+    other.text(text.slice(0, 100));
+    await until(() => far.visible("c2").length === 1);
+    const tries = far.calls.length;
+    await until(() => far.calls.length > tries + 4);
+    expect(far.visible("c1")).toEqual([]);
+    limited = false;
+    await until(() => far.visible("c1").length === 2);
+    expect(far.visible("c1")[0]).toBe("first");
+    await Promise.all([reply.end(), other.end()]);
+    await answer(one, text);
+    expect(far.visible("c1")).toEqual(["first", text]);
+  });
+
   it("a channel that streams is told that a message grows, and of its end also where the text stays", async () => {
     const far = createFarEnd({ maxChars: 200 });
     Object.assign(far.channel, { traits: { ...far.channel.traits, streams: true } });

@@ -18,12 +18,16 @@ export interface StreamDeps {
   /** Whose words it grows by. */
   readonly agent: string;
   render(): ChannelRender;
+  /** Whether something waits for that conversation that was said before. */
+  behind(target: Target): Promise<boolean>;
 }
 
 /** New code points after which what is shown is brought up to date. */
 const BLOCK = 60;
 /** Failures in a row after which the rest of the answer waits for its end. */
 const PATIENCE = 3;
+/** How soon it is looked again whether what was said before is out. */
+const BEHIND_MS = 1_000;
 /** Platforms show that somebody is typing for about five seconds. */
 const TYPING_EVERY_MS = 4_500;
 /** An answer that needs no engine is there by then: it is not kept waiting behind the call. */
@@ -33,7 +37,7 @@ const TYPING_AT_MOST_MS = 600_000;
 /**
  * Shows an answer while it grows: the first block is sent, the next ones are edits of it, and what does not fit goes on in a
  * further message. It only ever shows a beginning of the answer; the whole of it is the outbox's business, which finds what was
- * sent here under the task id. Trouble is never an error: the stream falls silent and the outbox sends.
+ * sent here under the task id, and goes first: while it has something for the conversation, nothing is begun here. Trouble is never an error: the stream falls silent and the outbox sends.
  */
 export function createStream(target: Target, taskId: string, provided: ProvidedChannel, deps: StreamDeps): ReplyStream {
   const { pace, book, log } = deps;
@@ -49,6 +53,7 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
   let unsaved = false;
   let failures = 0;
   let silent = !edits;
+  let behindMs = 0;
   let timer: NodeJS.Timeout | undefined;
   let step: Promise<void> | undefined;
   let ended = false;
@@ -56,13 +61,16 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
 
   function schedule(): void {
     if (silent || ended || timer !== undefined || step !== undefined || text.length - offered < BLOCK) return;
-    timer = setTimeout(() => {
-      timer = undefined;
-      step = show().finally(() => {
-        step = undefined;
-        schedule();
-      });
-    }, pace.wait(target));
+    timer = setTimeout(
+      () => {
+        timer = undefined;
+        step = show().finally(() => {
+          step = undefined;
+          schedule();
+        });
+      },
+      Math.max(behindMs, pace.wait(target)),
+    );
   }
 
   /** One call to the platform: the first message that does not show yet what it should. */
@@ -75,6 +83,8 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
         silent = true;
         return;
       }
+      behindMs = progress.ids.length === 0 && (await deps.behind(target)) ? BEHIND_MS : 0;
+      if (behindMs > 0) return;
       const upTo = Math.max(offered, wordEnd(text));
       const parts = partsOf(text.slice(0, upTo), traits, deps.render());
       const grows = (at: number) => traits.streams === true && at === parts.length - 1;

@@ -1,3 +1,4 @@
+import type { Target } from "@svc/sdk";
 import { ChannelQueue, type OutboxDeps } from "./channel-queue.ts";
 
 /** The durable queues of all channels and the work on them. */
@@ -6,6 +7,8 @@ export interface Outbox {
   wake(channel: string): void;
   /** The same, and first let go what has grown too old. */
   sweep(channel: string): void;
+  /** Whether something waits for that conversation. */
+  holds(target: Target): Promise<boolean>;
   /** A commit that is being handed over puts a delivery into that queue. */
   expect(channel: string): void;
   /** Claim no more, let what is in flight finish for `graceMs`, then cut it. What is not done stays for the next start. */
@@ -24,6 +27,7 @@ export function createOutbox(deps: OutboxDeps): Outbox {
   return {
     wake: (channel) => void (stopping || queueOf(channel).wake()),
     expect: (channel) => void (stopping || queueOf(channel).expect()),
+    holds: (target) => queueOf(target.channel).holds(target),
     sweep: (channel) => void (stopping || queueOf(channel).sweep()),
     async stop(graceMs) {
       stopping = true;
