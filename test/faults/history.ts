@@ -30,6 +30,7 @@ export interface Ended {
   readonly status: string;
   readonly attempts: number;
   readonly response?: string;
+  readonly error?: string;
 }
 
 /** All that was seen of daemons that were killed and started again. */
@@ -62,7 +63,7 @@ export function judgeHistory({ sent, ran, arrived, doubts, ended, earlier }: His
     if (taskId === undefined) continue;
     const task = ended.get(taskId);
     if (task === undefined) wrong.push(`${key}: acknowledged as ${taskId}, and lost`);
-    else if (task.status !== "ok") wrong.push(`${key}: ${taskId} ended as ${task.status}`);
+    else if (task.status !== "ok") wrong.push(`${key}: ${taskId} ended as ${task.status}: ${task.error}`);
     else if (task.response !== `did ${text}`) wrong.push(`${key}: ${taskId} answered ${task.response}`);
     const own = runs.get(text) ?? [];
     if (own.length === 0) wrong.push(`${key}: acknowledged as ${taskId}, and never run`);

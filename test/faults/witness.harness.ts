@@ -39,6 +39,7 @@ interface Trace {
   readonly status: string;
   readonly attempts: number;
   readonly response?: string;
+  readonly error?: string;
 }
 
 const WAYS: readonly Way[] = ["http", "keyed", "keyless"];
@@ -185,8 +186,9 @@ export async function createWitness(folder: string, chats: number, config: objec
           const again = await handIn(daemon.port, message);
           if (!again.duplicate || again.taskId !== taskId) wrong.push(`${key}: sent again, it became ${again.taskId} beside ${taskId}`);
           const found = await ask<Trace>(daemon.port, `/traces/${taskId}`);
-          const { id, status, attempts, response } = found.body;
-          if (found.status === 200) ended.set(id, { id, status, attempts, ...(response === undefined ? {} : { response }) });
+          const { id, status, attempts, response, error } = found.body;
+          if (found.status === 200)
+            ended.set(id, { id, status, attempts, ...(response === undefined ? {} : { response }), ...(error === undefined ? {} : { error }) });
         }
       };
       await Promise.all(Array.from({ length: AT_ONCE }, look));
