@@ -29,6 +29,10 @@ const PHASES = MINUTES > 0 ? 28 : 2;
 /** Those of `SVC_WEEK_STRIKES`, apart by commas; else a short run has what leaves nothing to be given up in words. */
 const KINDS = kindsOf(process.env.SVC_WEEK_STRIKES);
 const PHASE_MS = MINUTES > 0 ? (MINUTES * 60_000) / PHASES : 12_000;
+/** What a week of traces needs, and as much again. */
+const DISK = MINUTES > 0 ? "768m" : "96m";
+/** The longest pause of a sender: the week is about all kinds of work, not about much of one. */
+const PAUSE_MS = MINUTES > 0 ? 2_000 : 0;
 /** A Monday. */
 const START = Date.parse("2026-03-02T05:59:48Z");
 const PATIENCE_MS = 90_000;
@@ -63,7 +67,7 @@ const freePort = () =>
 async function createWorld(dice: () => number) {
   const folder = await temporaryFolder();
   mkdirSync(join(folder, ".svc"));
-  const disk = smallDisk(join(folder, ".svc"), "96m");
+  const disk = smallDisk(join(folder, ".svc"), DISK);
   const [nodePort, peerPort, forgePort, dashboardPort] = (await Promise.all([freePort(), freePort(), freePort(), freePort()])) as [
     number,
     number,
@@ -172,7 +176,7 @@ it.skipIf(NO_CLOCK !== undefined || process.env.SVC_WEEK === undefined)(
         const speaking = (async () => {
           for (; !over; await pause(40 + dice() * 160)) chats.say();
         })();
-        const working = Promise.all([witness.sendToAny(any, stop), office.work(any, stop), speaking]);
+        const working = Promise.all([witness.sendToAny(any, stop, PAUSE_MS), office.work(any, stop), speaking]);
         working.catch(() => undefined);
         const end = performance.now() + PHASE_MS;
         // Each kind in its turn, so that a short run has them all; the long one begins each round elsewhere.

@@ -88,7 +88,7 @@ async function fillDisk({ folder }: Target): Promise<string[]> {
   };
   while (free() > REST) writeFileSync(theirs, chunk, { flag: "a" });
   await pause(3_000);
-  rmSync(theirs);
+  rmSync(theirs, { force: true });
   return [];
 }
 
