@@ -204,6 +204,19 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
     on22("daemon", "stop");
   });
 
+  it.each([24, 22] as const)("its store holds the contract of stores on Node.js %d, and its kernel starts, answers, stops and starts again", (major) => {
+    const node = nodeOf(major);
+    if (node === undefined) return console.warn(`skipped: there is no Node.js ${major} here`);
+    const SVC_MODULES = join(machine.prefix, "lib/node_modules/@svc/cli/node_modules/@svc");
+    const { status, stdout } = spawnSync(node, ["--test", "--test-reporter=tap", join(import.meta.dirname, "fixtures/on-node.mjs")], {
+      cwd: machine.home,
+      encoding: "utf8",
+      env: { ...machine.env, SVC_MODULES },
+    });
+    expect(status, stdout).toBe(0);
+    expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1]), stdout).toBeGreaterThan(50);
+  });
+
   it("tells within seconds that no registry answers, and runs on without one (F13)", async () => {
     await registry.stop();
     const before = Date.now();
