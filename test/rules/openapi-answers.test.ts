@@ -30,7 +30,7 @@ const SILENT = [
   "tier-cli-a",
 ];
 
-/** Described, and not asked here: a restart is the daemon's own process, and these need a far end. */
+/** Described, and not asked here: a restart is the daemon's own process. */
 const UNASKED = ["POST /restart"];
 
 const config = {
