@@ -29,7 +29,7 @@ const PHASES = MINUTES > 0 ? 28 : 2;
 /** Those of `SVC_WEEK_STRIKES`, apart by commas; else a short run has what leaves nothing to be given up in words. */
 const KINDS = kindsOf(process.env.SVC_WEEK_STRIKES);
 const PHASE_MS = MINUTES > 0 ? (MINUTES * 60_000) / PHASES : 12_000;
-/** What a week of traces needs, and as much again. */
+/** What a week of traces needs, many times over. */
 const DISK = MINUTES > 0 ? "768m" : "96m";
 /** The longest pause of a sender: the week is about all kinds of work, not about much of one. */
 const PAUSE_MS = MINUTES > 0 ? 2_000 : 0;
@@ -152,7 +152,6 @@ it.skipIf(NO_CLOCK !== undefined || process.env.SVC_WEEK === undefined)(
       clock,
       dice,
       daemon,
-      disk: world.disk,
       async restart() {
         const starts = await restartUntilUp();
         if (starts > 1) throw new Error(`the daemon needed ${starts} starts after a kill`);
@@ -183,6 +182,7 @@ it.skipIf(NO_CLOCK !== undefined || process.env.SVC_WEEK === undefined)(
         for (let n = 0; performance.now() < end; n += 1) {
           await pause(500 + dice() * 1_500);
           const kind = KINDS[(phase * 2 + n) % KINDS.length] as Strike;
+          if (kind === "nearly full disk" && !world.disk) continue;
           wrong.push(...(await strike(kind, target)));
           done.set(kind, (done.get(kind) ?? 0) + 1);
           if (MINUTES === 0 && n >= 1) break;

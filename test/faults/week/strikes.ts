@@ -26,8 +26,6 @@ export interface Target {
   restartUntilUp(): Promise<number>;
   /** Cuts the connections of the event readers. */
   cut(): void;
-  /** The data folder has a disk of its own, which can be filled. */
-  readonly disk: boolean;
 }
 
 /** A plugin that takes the process with it as long as the file `armed` is there. */
@@ -65,7 +63,7 @@ export async function strike(kind: Strike, target: Target): Promise<string[]> {
       return [];
     }
     case "nearly full disk":
-      return target.disk ? fillDisk(target) : [];
+      return fillDisk(target);
     case "cut":
       target.cut();
       return [];
@@ -77,7 +75,7 @@ export async function strike(kind: Strike, target: Target): Promise<string[]> {
   }
 }
 
-/** Somebody else takes the room of the disk but for a rest, and gives it back. A disk without any room is for `disk.test.ts`: there, answers are given up, in words. */
+/** Of a data folder with a disk of its own: somebody else takes its room but for a rest, and gives it back. A disk without any room is for `disk.test.ts`: there, answers are given up, in words. */
 async function fillDisk({ folder }: Target): Promise<string[]> {
   const data = join(folder, ".svc");
   const theirs = join(data, "theirs");
