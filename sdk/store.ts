@@ -69,7 +69,8 @@ export interface StoredQueue<T> {
    * items that no earlier one of their group holds back.
    */
   nextDue(): Promise<number | undefined>;
-  size(): Promise<number>;
+  /** How many items are unfinished, claimed ones too: all, or those of a group. */
+  size(group?: string): Promise<number>;
   /** Unfinished items, oldest first, claimed ones too. */
   list(limit?: number): Promise<readonly (Claimed<T> & { readonly dueAt: number; readonly group?: string })[]>;
 }

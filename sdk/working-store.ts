@@ -39,7 +39,7 @@ export function workingStore(store: StoreScope, closed?: AbortSignal): WorkingSc
       release: (id, delayMs, value) => waking(stored.release(id, delayMs, value), here),
       extend: (id, attempt, leaseMs) => stored.extend(id, attempt, leaseMs),
       nextDue: () => stored.nextDue(),
-      size: () => stored.size(),
+      size: (group) => stored.size(group),
       list: (limit) => stored.list(limit),
       work(handler, options) {
         const others = workers.get(name) ?? new Set();

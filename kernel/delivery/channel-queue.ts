@@ -79,12 +79,9 @@ export class ChannelQueue {
     void this.#work();
   }
 
-  /** Whether something waits here for that conversation, or for so many that it was not looked through. */
+  /** Whether something waits here for that conversation. */
   async holds(target: Target): Promise<boolean> {
-    if ((await this.#queue.size()) === 0) return false;
-    const page = await this.#queue.list(PAGE);
-    const key = conversationKey(target);
-    return page.length === PAGE || page.some(({ value }) => conversationKey(value.delivery.target) === key);
+    return (await this.#queue.size(conversationKey(target))) > 0;
   }
 
   /** The same, and first let go what has grown too old. */

@@ -37,7 +37,8 @@ const TYPING_AT_MOST_MS = 600_000;
 /**
  * Shows an answer while it grows: the first block is sent, the next ones are edits of it, and what does not fit goes on in a
  * further message. It only ever shows a beginning of the answer; the whole of it is the outbox's business, which finds what was
- * sent here under the task id, and goes first: while it has something for the conversation, nothing is begun here. Trouble is never an error: the stream falls silent and the outbox sends.
+ * sent here under the task id, and goes first: while it has something for the conversation, nothing is begun here. Trouble is never an
+ * error: the stream falls silent and the outbox sends.
  */
 export function createStream(target: Target, taskId: string, provided: ProvidedChannel, deps: StreamDeps): ReplyStream {
   const { pace, book, log } = deps;

@@ -2,7 +2,10 @@ import type { HttpRoute, Plugin, ScopeTable } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import { type Rule, ruleOf } from "./guard.ts";
 
-/** A route with the plugin that provides it; without an owner it is the kernel's. With `head` its handler answers `HEAD` as well and sends files; `answers` says what others send. */
+/**
+ * A route with the plugin that provides it; without an owner it is the kernel's. With `head` its handler answers `HEAD` as well and sends files;
+ * `answers` says what others send.
+ */
 export type OwnedRoute = HttpRoute & { readonly owner?: string; readonly head?: true; readonly answers?: Plugin["answers"] };
 
 /** A route in the table, with what was worked out about it once. */

@@ -23,7 +23,7 @@ export function remoteStore(calls: ChildCalls, signal: AbortSignal, log: Pick<Lo
       release: (id, delayMs, value) => ask("queue.release", { name, id, delayMs, value }),
       extend: (id, attempt, leaseMs) => ask("queue.extend", { name, id, attempt, leaseMs }),
       nextDue: () => ask("queue.nextDue", { name }),
-      size: () => ask("queue.size", { name }),
+      size: (group) => ask("queue.size", { name, ...(group === undefined ? {} : { group }) }),
       list: (limit) => ask("queue.list", { name, limit }),
     }),
     journal: (name) => ({

@@ -11,6 +11,7 @@ const collection = (ctx: PluginContext<never>, { name, indexes }: { name: string
 interface StoreArgs {
   readonly name: string;
   readonly indexes?: readonly string[];
+  readonly group?: string;
   readonly id: string;
   readonly key: string;
   readonly value: unknown;
@@ -34,7 +35,7 @@ export const HOST_API: Readonly<Record<string, HostCall>> = {
     "value" in rest ? ctx.store.queue(name).release(id, delayMs, rest.value) : ctx.store.queue(name).release(id, delayMs),
   "queue.extend": (ctx, { name, id, attempt, leaseMs }: StoreArgs & { attempt: number; leaseMs: number }) => ctx.store.queue(name).extend(id, attempt, leaseMs),
   "queue.nextDue": (ctx, { name }: StoreArgs) => ctx.store.queue(name).nextDue(),
-  "queue.size": (ctx, { name }: StoreArgs) => ctx.store.queue(name).size(),
+  "queue.size": (ctx, { name, group }: StoreArgs) => ctx.store.queue(name).size(group),
   "queue.list": (ctx, { name, limit }: StoreArgs) => ctx.store.queue(name).list(limit),
   "journal.append": (ctx, { name, value }: StoreArgs) => ctx.store.journal(name).append(value),
   "journal.read": (ctx, { name, after, limit }: StoreArgs & { after: number }) => ctx.store.journal(name).read(after, limit),

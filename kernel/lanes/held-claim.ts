@@ -1,4 +1,4 @@
-import type { WorkClaim } from "@svc/sdk";
+import type { Log, StoreWork, WorkClaim } from "@svc/sdk";
 import type { Claim } from "../core/flow/work.ts";
 
 /** A claim of rows that this daemon works on. */
@@ -21,3 +21,15 @@ export const heldClaim = <T>({ conversation, agent, token }: WorkClaim, batch: C
   finished: false,
   told: new Set(),
 });
+
+/** Gives a batch back for another claim; false where it has ended or is not held any more, or the rows could not be told. Never rejects. */
+export async function giveBack<T>(claim: Held<T>, rows: Pick<StoreWork, "release">, log: Pick<Log, "warn">): Promise<boolean> {
+  if (claim.finished) return false;
+  try {
+    return await rows.release(claim);
+  } catch (error) {
+    // Others have it as soon as this daemon is dead.
+    log.warn({ err: error }, "an interrupted turn was not given back");
+    return false;
+  }
+}

@@ -2,7 +2,7 @@ import { codeOf, type Op, type StoreWork, type WorkClaim, type WorkEntry } from 
 import { paced } from "../base/paced.ts";
 import type { Ending } from "../core/flow/run-facts.ts";
 import type { Blocker, Claim, Elsewhere, Placement, Work } from "../core/flow/work.ts";
-import { type Held, heldClaim } from "./held-claim.ts";
+import { giveBack, type Held, heldClaim } from "./held-claim.ts";
 import { blockersOf } from "./lane-blockers.ts";
 import { TURN, type TurnLimits } from "./lanes.ts";
 import { entryOf, patientRows } from "./patient-rows.ts";
@@ -90,8 +90,9 @@ export class SharedLanes<T> implements Work<T> {
     const own = claim as Held<T>;
     if (own.finished) return "repeated";
     if (own.lost) {
-      // What others may have begun already is not ended here; where nobody has, it is to be begun anew.
-      await this.release(own);
+      // What others may have begun already is not ended here; where nobody has, it is begun anew, but not before this turn has ended.
+      if (await giveBack(own, this.#rows, this.#options.log)) this.#forget(own);
+      void this.#fill().then(() => this.#options.hints?.tell());
       return "fenced";
     }
     const answer = await this.#rows.finish(own, ops, this.#options.isHome?.(own.batch[0]) === true);
@@ -117,13 +118,7 @@ export class SharedLanes<T> implements Work<T> {
   }
 
   async release(claim: Claim<T>): Promise<boolean> {
-    if ((claim as Held<T>).finished) return false;
-    const released = await this.#rows.release(claim).catch((error) => {
-      // Others have it as soon as this daemon is dead.
-      this.#options.log.warn({ err: error }, "an interrupted turn was not given back");
-      return false;
-    });
-    if (!released) return false;
+    if (!(await giveBack(claim as Held<T>, this.#rows, this.#options.log))) return false;
     this.#forget(claim);
     await this.#fill();
     this.#options.hints?.tell();

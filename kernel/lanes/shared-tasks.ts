@@ -99,8 +99,9 @@ export class SharedTasks implements Elsewhere, LastingLanes {
       ? takenUp(record, silent, now(), "takeover", `interrupted on node ${from} and resumed on node ${this.#node}`)
       : takenUp(record, silent, now());
     if (moved) this.#log.info({ task: id, agent: record.agent, from }, "a task of another node is taken over");
-    // One that was given up here is over for those who waited for it.
-    let task = known?.state === "settled" ? undefined : (known ?? pipeline.tasks.get(id));
+    // One that was given up here is over for those who waited for it, also where its turn has not ended yet.
+    let task = known ?? pipeline.tasks.get(id);
+    if (task?.state === "settled" || task?.ending?.kind === "interrupted") task = undefined;
     if (task === undefined) task = this.#made(fresh);
     else Object.assign(task.record, fresh, { owner: this.#node });
     if (verdict?.resume === false) {

@@ -12,6 +12,8 @@ const LEASE_MS = 60_000;
 /** Failures of a store that end by themselves, and milliseconds until it is asked again. */
 const PASSING = /^SVC_STORE_(BUSY|FULL|UNREACHABLE)$/;
 const AGAIN_MS = 5_000;
+/** Of more the newest are kept, as in the record itself. */
+const UNRECORDED = 1_000;
 
 /** The jobs of a kernel: their minutes are claimed in its store, and what is missed is recorded and told, by one of the daemons that use it. */
 export function createJobs({ node, store, log, bus, now }: JobsDeps): ReturnType<SchedulePart["createJobs"]> {
@@ -30,16 +32,28 @@ export function createJobs({ node, store, log, bus, now }: JobsDeps): ReturnType
     bus.publish({ kind: "status", type: "status", summary, data: { state: "minutes-missed", jobs: missed.length, missed: shown } });
   }
 
-  /** What a store without room or answer could not claim, it cannot record as missed either: it is tried again until it can. */
+  let unrecorded: readonly MissedSpan[] = [];
+  let recording = false;
+
+  /** What a store without room or answer could not claim, it cannot record as missed either: it is tried again until it can, all together. */
   async function recordMissed(spans: readonly MissedSpan[]): Promise<void> {
-    for (;;) {
+    unrecorded = [...unrecorded, ...spans].slice(-UNRECORDED);
+    if (recording) return;
+    recording = true;
+    while (unrecorded.length > 0) {
+      const some = unrecorded;
+      unrecorded = [];
       try {
-        return await tellMissed(spans);
+        await tellMissed(some);
       } catch (error) {
-        if (!PASSING.test(codeOf(error) ?? "")) return log.error({ err: error }, "missed minutes were not recorded");
-        await pause(AGAIN_MS, undefined, { ref: false });
+        if (!PASSING.test(codeOf(error) ?? "")) log.error({ err: error }, "missed minutes were not recorded");
+        else {
+          unrecorded = [...some, ...unrecorded].slice(-UNRECORDED);
+          await pause(AGAIN_MS, undefined, { ref: false });
+        }
       }
     }
+    recording = false;
   }
 
   const schedule = createSchedule({

@@ -30,7 +30,7 @@ export interface MemoryQueue {
   release(id: string, delayMs: number, value?: unknown, attempt?: number): boolean;
   extend(id: string, attempt: number, leaseMs: number): boolean;
   nextDue(): number | undefined;
-  size(): number;
+  size(group?: string): number;
   list<T>(limit?: number): (Claimed<T> & { readonly dueAt: number; readonly group?: string })[];
   save(): Saved;
   restore(saved: Saved | undefined): void;
@@ -104,7 +104,7 @@ export function createMemoryQueue(): MemoryQueue {
       const waits = heads().map((item) => (isDue(item, now) ? 0 : item.due - now));
       return waits.length === 0 ? undefined : Math.min(...waits);
     },
-    size: () => items.length,
+    size: (group) => (group === undefined ? items : items.filter((item) => item.group === group)).length,
     list: <T>(limit = 100) =>
       items.slice(0, Math.max(0, Math.min(limit, 1000))).map((item) => ({
         ...claimed<T>(item),

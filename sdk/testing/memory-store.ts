@@ -96,7 +96,7 @@ export function createMemoryStore(): Store {
         release: async (id, delayMs, value) => void queue.release(id, delayMs, value),
         extend: async (id, attempt, leaseMs) => queue.extend(id, attempt, leaseMs),
         nextDue: async () => queue.nextDue(),
-        size: async () => queue.size(),
+        size: async (group) => queue.size(group),
         list: async (limit) => queue.list<T>(limit),
       };
     },

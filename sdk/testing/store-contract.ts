@@ -217,6 +217,8 @@ const COMMIT: Readonly<Record<string, Proof>> = {
     await store.commit([complete("work", "n1", first.attempt), put("runs", "run", { at: 1 }), push("work", "n2", "second", { group: "run" })]);
     assert.deepEqual(await work.claim(9, 1000), [{ id: "n2", value: "second", attempt: 1, redelivered: false }]);
     assert.equal(await work.size(), 1);
+    await work.push("apart", { id: "n3" });
+    assert.deepEqual([await work.size(), await work.size("run"), await work.size("other")], [2, 1, 0]);
   },
   "only the attempt under way completes an item, where one is named": async ({ store, advance }) => {
     const work = store.queue<string>("work");

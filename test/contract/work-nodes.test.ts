@@ -92,6 +92,18 @@ describe.skipIf(NO_POSTGRES !== undefined)(`lanes of two daemons${NO_POSTGRES ==
     expect(await two.work.finish(two.claims[0] as Claim<string>, [])).toBe("finished");
   });
 
+  it("FAULT-06 what a daemon has given up and nobody has taken over is begun anew, there too, once its first turn has ended", async () => {
+    const one = await daemon(server.schema());
+    await one.work.enter("1", at("c"));
+    await vi.waitFor(() => expect(one.claims).toHaveLength(1), PATIENCE);
+    expect(one.work.giveUp()).toBe(1);
+    expect(one.stopped).toEqual([["1", "interrupted"]]);
+    expect(await one.work.finish(one.claims[0] as Claim<string>, [])).toBe("fenced");
+    expect(one.claims).toHaveLength(1);
+    await vi.waitFor(() => expect(one.claims.map(({ batch }) => batch)).toEqual([["1"], ["1"]]), PATIENCE);
+    expect(await one.work.finish(one.claims[1] as Claim<string>, [])).toBe("finished");
+  });
+
   it("an agent's limit counts the turns of all daemons", async () => {
     const place = server.schema();
     const [one, two] = [await daemon(place, 2), await daemon(place, 2)];

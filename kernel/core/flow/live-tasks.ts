@@ -13,7 +13,8 @@ export class LiveTasks {
 
   /** The task is settled. */
   remove(task: Task): void {
-    this.#byId.delete(task.record.id);
+    // One that was given up may have been begun anew meanwhile, under its id.
+    if (this.#byId.get(task.record.id) === task) this.#byId.delete(task.record.id);
   }
 
   get(id: string): Task | undefined {

@@ -61,8 +61,9 @@ export function storedQueue<T>(server: Server, writer: Writer, name: string, ste
       const [found] = await server.query<{ n: number; due: number | null; now: number }>(sql, [name, steady() ?? null]);
       return found === undefined || found.n === 0 ? undefined : Math.max(0, (found.due ?? 0) - found.now);
     },
-    async size() {
-      const [found] = await server.query<{ n: number }>("SELECT count(*)::integer AS n FROM {s}.item WHERE queue = $1", [name]);
+    async size(group) {
+      const sql = `SELECT count(*)::integer AS n FROM {s}.item WHERE queue = $1 ${group === undefined ? "" : "AND grp = $2"}`;
+      const [found] = await server.query<{ n: number }>(sql, group === undefined ? [name] : [name, storedKey(name, group)]);
       return found?.n ?? 0;
     },
     async list(limit) {

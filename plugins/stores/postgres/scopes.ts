@@ -109,7 +109,12 @@ export function createScopes({ server, writer, steady, lease, closed }: ScopeDep
       collection: (name, { indexes = [] } = {}) => collection(inside + name, indexes),
       queue<T>(name: string) {
         const own = storedQueue<T>(server, writer, checkedName(inside + name), steady);
-        return { ...own, nextDue: () => reading(own.nextDue), size: () => reading(own.size), list: (limit) => reading(() => own.list(limit)) };
+        return {
+          ...own,
+          nextDue: () => reading(own.nextDue),
+          size: (group) => reading(() => own.size(group)),
+          list: (limit) => reading(() => own.list(limit)),
+        };
       },
       journal: (name) => journal(checkedName(inside + name)),
       commit: (ops) => commit(inside, ops),

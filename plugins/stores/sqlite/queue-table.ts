@@ -91,8 +91,9 @@ export class QueueTable implements Table {
     return n === 0 ? undefined : Math.max(0, (due ?? now) - now);
   }
 
-  size(): number {
-    return (this.#statements.size.get() as { n: number }).n;
+  size(group?: string): number {
+    const found = group === undefined ? this.#statements.size.get() : this.#statements.sizeOf.get(group);
+    return (found as { n: number }).n;
   }
 
   list<T>(limit?: number): readonly (Claimed<T> & { readonly dueAt: number; readonly group?: string })[] {
@@ -177,6 +178,7 @@ function prepareStatements(database: Database, table: string, seen: string) {
     next: prepare(`SELECT count(*) AS n, min(iif(leased = 0 AND since > ?, 0, due)) AS due FROM ${table} WHERE head = 1`),
     reclaim: prepare(`UPDATE ${table} SET due = 0 WHERE leased = 1`),
     size: prepare(`SELECT count(*) AS n FROM ${table}`),
+    sizeOf: prepare(`SELECT count(*) AS n FROM ${table} WHERE line = ?`),
     list: prepare(`SELECT * FROM ${table} ORDER BY id LIMIT ?`),
     remember: prepare(`INSERT INTO ${seen} (key, at) VALUES (?, ?) ON CONFLICT (key) DO NOTHING`),
     forget: prepare(`DELETE FROM ${seen} WHERE key = ? AND at < ?`),

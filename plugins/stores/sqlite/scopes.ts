@@ -122,7 +122,7 @@ export function createScopes(connection: Connection, steady: () => number, now: 
       // As the lease itself, it need not outlive a power cut.
       extend: (id, attempt, leaseMs) => write<boolean>(table, { op: "extend", queue: name, id, attempt, leaseMs }, true),
       nextDue: () => connection.read(table, () => table.nextDue()),
-      size: () => connection.read(table, () => table.size()),
+      size: (group) => connection.read(table, () => table.size(group)),
       list: (limit) => connection.read(table, () => table.list<T>(limit)),
     };
   }
