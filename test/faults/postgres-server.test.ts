@@ -11,8 +11,8 @@ import { startTcpProxy } from "../kit/tcp-proxy.ts";
 import { ask, endDaemons, handOver, pause } from "./daemon.harness.ts";
 import { createWitness } from "./witness.harness.ts";
 
-/** How long the server is gone in the test of it, in seconds: `SVC_SOAK=30` for the long one. */
-const GONE_S = Number(process.env.SVC_SOAK ?? 6);
+/** How long the server is gone in the test of it, in seconds. */
+const GONE_S = 30;
 
 let server: TestServer;
 const undo: (() => unknown)[] = [];
