@@ -8,7 +8,7 @@ import { openPostgres, type PostgresStore } from "../../plugins/stores/postgres/
 import { NO_PGBOUNCER, startPgbouncer } from "../kit/pgbouncer.ts";
 import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts";
 import { startTcpProxy } from "../kit/tcp-proxy.ts";
-import { ask, endDaemons, handOver, pause } from "./daemon.harness.ts";
+import { ask, type DaemonProcess, endDaemons, handOver, pause } from "./daemon.harness.ts";
 import { createWitness } from "./witness.harness.ts";
 
 /** How long the server is gone in the test of it, in seconds. */
@@ -98,7 +98,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("a daemon and the faults of its Postg
     await second.kill("SIGTERM");
   }, 120_000);
 
-  it("the server fails over to a standby that has all it acknowledged: nothing acknowledged is lost or done twice, and the daemon goes on by itself", async () => {
+  it("FAULT-11 its server is killed and a synchronous standby takes over: it has all that was acknowledged, each message is answered once, and both daemons go on by themselves", async () => {
     const first = await startPostgres();
     undo.push(() => first.stop());
     const second = await first.standby();
@@ -108,22 +108,39 @@ describe.skipIf(NO_POSTGRES !== undefined)("a daemon and the faults of its Postg
     const proxy = await startTcpProxy(() => port);
     undo.push(() => proxy.close());
     const witness = await witnessOn(onPort(first.schema(), proxy.port));
-    const daemon = await witness.start();
+    const daemons = [await witness.startNode("n1", {}), await witness.startNode("n2", {})];
     let sending = true;
-    const senders = witness.sendTo(daemon, () => !sending);
+    let turn = 0;
+    const senders = witness.sendToAny(
+      () => daemons[(turn += 1) % 2],
+      () => !sending,
+    );
     await until("work", () => witness.tally().acknowledged > 20);
-    await first.down();
-    // First it reaches the standby while that only reads.
+    expect(first.sql("SHOW synchronous_commit")).toBe("on");
+    expect(first.sql("SELECT application_name || ' is ' || sync_state FROM pg_stat_replication")).toBe("standby is sync");
+    // The commit that follows is acknowledged, and with it all that the log had before it.
+    const acknowledged = first.sql("SELECT pg_current_wal_lsn()");
+    first.sql("CREATE TABLE public.acknowledged (id integer)");
+    const promised = witness.tally().acknowledged;
+    await until("work after that", () => witness.tally().acknowledged > promised + 10);
+    await first.kill();
+    // First they reach the standby while that only reads.
     port = second.port;
     await pause(700);
     await second.promote();
+    expect(second.sql("SELECT pg_is_in_recovery()")).toBe("f");
+    expect(second.sql(`SELECT pg_last_wal_replay_lsn() >= '${acknowledged}'`), `replayed to ${acknowledged}`).toBe("t");
+    expect(second.sql("SELECT to_regclass('public.acknowledged') IS NOT NULL")).toBe("t");
     const before = witness.tally().acknowledged;
     await until("work on the new server", () => witness.tally().acknowledged > before + 20);
     sending = false;
     await senders;
-    expect(await witness.judge(daemon)).toEqual([]);
-    expect(second.sql("SELECT pg_is_in_recovery()")).toBe("f");
-    await daemon.kill("SIGTERM");
+    for (const { port: at } of daemons) await until("both to be ready", async () => (await ask(at, "/ready")).status === 200);
+    expect(await witness.judge(daemons[0] as DaemonProcess)).toEqual([]);
+    for (const daemon of daemons) {
+      await daemon.kill("SIGTERM");
+      expect(await daemon.ended, daemon.said()).toBe(0);
+    }
   }, 180_000);
 
   it("a line on which nothing arrives any more: callers are told after some seconds, and what was under way is stored once when it heals in time", async () => {

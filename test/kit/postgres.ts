@@ -1,6 +1,6 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { appendFileSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,6 +40,8 @@ export interface TestServer {
   crash(): Promise<void>;
   /** Ends it at once and leaves it so. */
   down(): Promise<void>;
+  /** Kills each of its processes with SIGKILL, as the loss of its machine would. */
+  kill(): Promise<void>;
   up(): Promise<void>;
   /** A second server that follows this one, which from now on acknowledges nothing that the second one has not written to its disk. */
   standby(): Promise<TestStandby>;
@@ -92,6 +94,17 @@ export async function startPostgres(connections = 60): Promise<TestServer> {
     server = await run(data, port);
   }
   const down = () => (server === undefined ? Promise.resolve() : quit(server));
+  let killed = false;
+  async function kill(): Promise<void> {
+    if (server?.pid === undefined) return;
+    const ended = new Promise((resolve) => server?.once("exit", resolve));
+    // Stopped first: it starts no further process meanwhile.
+    server.kill("SIGSTOP");
+    for (const child of readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, "utf8").split(" ").filter(Boolean)) killProcess(Number(child));
+    server.kill("SIGKILL");
+    await ended;
+    killed = true;
+  }
 
   async function standby(): Promise<TestStandby> {
     const copy = join(folder, "standby");
@@ -101,9 +114,9 @@ export async function startPostgres(connections = 60): Promise<TestServer> {
     execFileSync("cp", ["-a", data, copy]);
     await up();
     writeFileSync(join(copy, "standby.signal"), "");
-    appendFileSync(join(copy, "postgresql.auto.conf"), `primary_conninfo = 'host=127.0.0.1 port=${port} user=svc'\n`);
+    appendFileSync(join(copy, "postgresql.auto.conf"), `primary_conninfo = 'host=127.0.0.1 port=${port} user=svc application_name=standby'\n`);
     const second = await run(copy, at);
-    sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
+    sql("ALTER SYSTEM SET synchronous_standby_names = 'standby'");
     sql("SELECT pg_reload_conf()");
     for (let tries = 0; sql("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") !== "1"; tries += 1) {
       if (tries > 300) throw new Error("the standby does not follow");
@@ -116,7 +129,12 @@ export async function startPostgres(connections = 60): Promise<TestServer> {
         // What it copied asks for a standby of its own, which it has not.
         sqlOn(at)("ALTER SYSTEM RESET synchronous_standby_names");
         sqlOn(at)("SELECT pg_reload_conf()");
-        sqlOn(at)("SELECT pg_promote(true, 60)");
+        // Not waited for in the statement: its snapshot would stand in the way of what is still to be replayed.
+        sqlOn(at)("SELECT pg_promote(false)");
+        for (let tries = 0; sqlOn(at)("SELECT pg_is_in_recovery()") !== "f"; tries += 1) {
+          if (tries > 600) throw new Error("the standby is not promoted");
+          await new Promise((resolve) => setTimeout(resolve, 100));
+        }
       },
       stop: () => quit(second),
     };
@@ -128,6 +146,7 @@ export async function startPostgres(connections = 60): Promise<TestServer> {
     schema: () => ({ url: `postgres://svc@127.0.0.1:${port}/postgres`, schema: `t_${randomBytes(6).toString("hex")}` }),
     sql,
     down,
+    kill,
     up,
     standby,
     async crash() {
@@ -135,6 +154,8 @@ export async function startPostgres(connections = 60): Promise<TestServer> {
       await up();
     },
     async stop() {
+      // What a killed one has left in shared memory goes with its next start.
+      if (killed) await up();
       await down();
       rmSync(folder, { recursive: true, force: true });
     },
@@ -148,6 +169,14 @@ async function quit(server: ChildProcess): Promise<void> {
     server.once("exit", () => resolve());
     server.kill("SIGQUIT");
   });
+}
+
+function killProcess(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
 }
 
 function idOf(flag: "-u" | "-g"): number {
