@@ -104,6 +104,15 @@ describe.skipIf(NO_POSTGRES !== undefined)("the store beside a server that fails
     expect((await log.read(0, 1_000)).map(({ value }) => value)).toEqual(numbers);
   });
 
+  it("a server that is away while nothing is written: health says so after some seconds, and no more once it is back", async () => {
+    const store = await open(server.schema());
+    await server.down();
+    await until("the silence", () => !store.health().ok);
+    expect(store.health()).toMatchObject({ reason: expect.stringMatching(/does not answer .*not heard of/) });
+    await server.up();
+    await until("its health", () => store.health().ok);
+  });
+
   it("while the server is away callers are told after some seconds, health says so, and it goes on by itself", async () => {
     const store = await open(server.schema());
     const docs = store.scope("core").collection("docs");

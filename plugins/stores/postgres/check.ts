@@ -1,6 +1,7 @@
-import { reasonOf, type StoreCheck } from "@svc/sdk";
+import type { StoreCheck } from "@svc/sdk";
 import { newer, schemaVersion } from "./migrate.ts";
 import { Server, type ServerOptions } from "./server.ts";
+import { storeError } from "./server-error.ts";
 import { SCHEMA_VERSION } from "./tables.ts";
 
 /** What must hold between the tables, each with the query that counts what does not. */
@@ -34,7 +35,8 @@ export async function checkServer(options: ServerOptions, quick: boolean): Promi
     }
     return { file: server.database, problems };
   } catch (error) {
-    return { file: server.database, problems: [reasonOf(error)] };
+    // Nothing is known of the state then: it is not damaged.
+    throw storeError(error, server.database);
   } finally {
     await server.close();
   }

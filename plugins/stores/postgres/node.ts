@@ -10,7 +10,8 @@ export const LEASE_MS = 7_000;
 const BEAT_MS = 2_000;
 const SILENT_MS = 5_000;
 const LOOK_MS = 250;
-const SILENT = "the database was not heard of for too long";
+/** Why leases end, and the store counts as away, when beats are not answered. */
+export const SILENT = "the database was not heard of for too long";
 
 /** What a boot is told by its beats. */
 export interface NodeListeners {

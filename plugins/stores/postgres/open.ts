@@ -6,7 +6,7 @@ import { Hints } from "./hints.ts";
 import { identity } from "./identity.ts";
 import { lanesToLock, storedWork } from "./lanes.ts";
 import { migrate } from "./migrate.ts";
-import { Node } from "./node.ts";
+import { Node, SILENT } from "./node.ts";
 import { restoreRecords, storedRecords } from "./records.ts";
 import { createScopes } from "./scopes.ts";
 import { Server, type ServerOptions } from "./server.ts";
@@ -130,7 +130,8 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
       await writer.step(async () => void (await server.query("SELECT {s}.reclaim($1, $2)", [node.boot, name])));
     },
     health() {
-      const reason = writer.trouble;
+      // A daemon that has nothing to write hears it from its beats.
+      const reason = writer.trouble ?? (node.silent ? fail("SVC_STORE_UNREACHABLE", { database: server.database, reason: SILENT }).message : undefined);
       return reason === undefined ? { ok: true } : { ok: false, reason };
     },
     onFailure(listener) {
