@@ -1,75 +1,23 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { afterEach, describe, expect, it } from "vitest";
-import { ROOT } from "../house/house.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
+import { pageSample } from "../kit/page-sample.ts";
+import { freePort } from "../kit/postgres.ts";
+import { endProxies, NGINX, startNginx, startProxy } from "../kit/web-proxy.ts";
 import { bearer, type Guarded, get, guarded, send } from "./auth.harness.ts";
 
-const NGINX = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/sbin/nginx"].find((file) => existsSync(file));
 const CADDY = ["/usr/bin/caddy", "/usr/local/bin/caddy"].find((file) => existsSync(file));
 for (const [name, found] of Object.entries({ nginx: NGINX, caddy: CADDY })) if (found === undefined) console.warn(`skipped, ${name} is not installed`);
 
-const DOCUMENT = readFileSync(join(ROOT, "docs/proxy.md"), "utf8");
-/** A sample of the document, word for word. */
-const sample = (name: string): string => {
-  const found = new RegExp(`<!-- ${name} -->\\n\`\`\`\\w+\\n([\\s\\S]*?)\`\`\``).exec(DOCUMENT)?.[1];
-  if (found === undefined) throw new Error(`docs/proxy.md has no sample ${name}`);
-  return found;
-};
+const sample = (name: string) => pageSample("docs/proxy.md", name);
+afterEach(endProxies);
 
-const running: ChildProcess[] = [];
-afterEach(async () => {
-  for (const child of running.splice(0)) {
-    if (child.exitCode !== null || child.signalCode !== null) continue;
-    child.kill("SIGTERM");
-    await once(child, "exit");
-  }
-});
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
-}
-
-/** Starts a proxy and waits until it takes connections. */
-async function start(command: string, args: string[], env: Record<string, string>, port: number): Promise<number> {
-  const child = spawn(command, args, { env: { PATH: process.env.PATH ?? "", ...env }, stdio: ["ignore", "ignore", "pipe"] });
-  running.push(child);
-  let said = "";
-  child.stderr?.on("data", (chunk) => {
-    said += chunk;
-  });
-  for (;;) {
-    const socket = connect(port, "127.0.0.1");
-    const open = await new Promise<boolean>((resolve) => socket.once("connect", () => resolve(true)).once("error", () => resolve(false)));
-    socket.destroy();
-    if (open) return port;
-    if (child.exitCode !== null) throw new Error(`${command} ended: ${said}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-}
-
-/** nginx with these server blocks; the sample's name and certificate stay out of it. */
-async function nginx(server: string, upstream: string): Promise<number> {
-  const folder = await temporaryFolder();
-  const port = await freePort();
-  const temp = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map((name) => `${name}_temp_path ${folder}/${name};`).join(" ");
-  const here = server
-    .replace("listen 443 ssl;", `listen 127.0.0.1:${port};`)
-    .replace(/ssl_certificate(_key)? .*;/g, "")
-    .replace("http://127.0.0.1:18800", upstream);
-  await writeFile(join(folder, "nginx.conf"), `pid ${folder}/pid; error_log stderr; events {}\nhttp { access_log off; ${temp}\n${here} }`);
-  return start(NGINX as string, ["-p", folder, "-c", join(folder, "nginx.conf"), "-g", "daemon off; master_process off;"], {}, port);
-}
+const nginx = async (server: string, upstream: string): Promise<number> => startNginx(server.replace("http://127.0.0.1:18800", upstream), await freePort());
 
 async function caddy(site: string, upstream: string): Promise<number> {
   const folder = await temporaryFolder();
@@ -77,7 +25,7 @@ async function caddy(site: string, upstream: string): Promise<number> {
   const here = site.replace(/^svc\.example/, `http://svc.example:${port}`).replace("127.0.0.1:18800", upstream.slice("http://".length));
   await writeFile(join(folder, "Caddyfile"), `{\n admin off\n auto_https off\n default_bind 127.0.0.1\n}\n${here}`);
   await mkdir(join(folder, "home"));
-  return start(CADDY as string, ["run", "--adapter", "caddyfile", "--config", join(folder, "Caddyfile")], { HOME: join(folder, "home") }, port);
+  return startProxy(CADDY as string, ["run", "--adapter", "caddyfile", "--config", join(folder, "Caddyfile")], { HOME: join(folder, "home") }, port);
 }
 
 /** The status of a request with so many empty headers before the rest. */
