@@ -8,6 +8,7 @@ const LONGEST = [
   "test/house/sdk-template.test.ts",
   "test/faults/settings-queue.test.ts",
   "test/faults/postgres-server.test.ts",
+  "test/rules/distributed.test.ts",
   "test/contract/forge-b-contract.test.ts",
   "test/contract/torture.test.ts",
   "test/ui/states.test.ts",
