@@ -497,6 +497,14 @@ export type NewToken = {
   readonly damaged?: string;
 };
 
+export type NodeAbout = {
+  readonly version: string;
+  readonly troubles: readonly string[];
+  readonly settings: { readonly [name: string]: string };
+  readonly url?: string;
+  readonly bind?: string;
+};
+
 export type OperatorAction = {
   readonly id: string;
   readonly title: string;
@@ -657,6 +665,9 @@ export type StoreNode = {
   readonly beatMs: number;
   readonly pid?: number;
   readonly skewMs?: number;
+  readonly running?: number;
+  readonly holds?: readonly string[];
+  readonly about?: NodeAbout;
 };
 
 export type Subscription = {

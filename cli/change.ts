@@ -1,4 +1,4 @@
-import type { Editor } from "@svc/kernel";
+import type { Editor, Kernel } from "@svc/kernel";
 import type { SettingEdit, SettingsReport } from "@svc/sdk";
 import { firstParty } from "./catalog.ts";
 import type { Cli } from "./cli.ts";
@@ -23,6 +23,9 @@ export interface Verdict {
   readonly reloadSkipped?: string;
   readonly failed?: readonly { readonly plugin: string; readonly reason: string }[];
 }
+
+/** The answer of `POST /reload`. */
+export type ReloadReport = Awaited<ReturnType<Kernel["reload"]>>;
 
 /** Whose svc.json it is, and how to reach the daemon that reads it. */
 type Place = Pick<Cli, "file" | "dataFolder" | "request">;
@@ -118,6 +121,14 @@ export async function changeSettings(
   const { running, reloadSkipped, restartRequired, failed = [], changed: all = paths } = await putInForce(cli, changed);
   if (!running) return { ...facts, reloadSkipped: reloadSkipped ?? "" };
   return { ...facts, reloaded: all.filter((path) => !restartRequired.includes(path)), restartRequired, ...(failed.length === 0 ? {} : { failed }) };
+}
+
+/** What a daemon made of a reload that nobody's change asked for. */
+export function describeReload({ changed, restartRequired, failed }: ReloadReport): string {
+  const verdict = { running: true, applied: restartRequired.length === 0, partly: changed.length > restartRequired.length, restartRequired, failed };
+  return changed.length === 0 && failed.length === 0
+    ? "Nothing has changed."
+    : [...changed.map((path) => `changed: ${path}`), describeVerdict(verdict)].join("\n");
 }
 
 /** The verdict for people: one of "in force", "waits for a restart" and "not in force yet". */

@@ -1,10 +1,9 @@
 import { fileSettings as settingsOf } from "@svc/kernel";
 import type { Settings } from "@svc/sdk";
 import { firstParty } from "./catalog.ts";
+import type { ReloadReport } from "./change.ts";
 import type { Cli } from "./cli.ts";
 import { NO_DAEMON } from "./exit.ts";
-
-type ReloadReport = Awaited<ReturnType<Parameters<typeof settingsOf>[1]>>;
 
 /** `CliHost.settings`: svc.json by the kernel's own editor; the daemon of the folder, where one runs, takes a change in. */
 export function fileSettings({ file, dataFolder, request }: Pick<Cli, "file" | "dataFolder" | "request">): Settings {

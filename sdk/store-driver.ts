@@ -1,5 +1,5 @@
 import type { Doc, Lease, Op, Store, StoredQueue } from "./store.ts";
-import type { StoreMigrated, StoreNode, StoreStatus } from "./store-status.ts";
+import type { NodeAbout, StoreMigrated, StoreNode, StoreStatus } from "./store-status.ts";
 import type { StoreWork } from "./store-work.ts";
 
 /**
@@ -35,6 +35,8 @@ export interface StoreDriver {
   shrink?(): boolean;
   /** The daemons that use the same state; only with `work`, in whose rows they share what is to be done. Default: this one alone. */
   nodes?(): Promise<readonly StoreNode[]>;
+  /** Takes who answers what this daemon tells the others: asked now and then, for `StoreNode.about`. Default: they know no more than that it is there. */
+  tell?(about: () => NodeAbout): void;
   /** Unix milliseconds by the one clock of all daemons on the state: jobs by the calendar run by it. Default: the clock of this machine. */
   time?(): number;
   /**

@@ -32,6 +32,29 @@ export interface StoreNode {
   readonly beatMs: number;
   /** Milliseconds by which the clock of its machine is ahead of that of the state. */
   readonly skewMs?: number;
+  /** Turns that it has. */
+  readonly running?: number;
+  /** Names of the leases that it holds, such as those of channels that only one daemon listens to. */
+  readonly holds?: readonly string[];
+  /** What it told of itself; absent while it starts. */
+  readonly about?: NodeAbout;
+}
+
+/** What a daemon tells the others on its store. */
+export interface NodeAbout {
+  /** Of its program. */
+  readonly version: string;
+  /** `node.url` of its configuration: where other machines reach it. */
+  readonly url?: string;
+  /** Where it listens, `host:port`, which may mean something on its own machine alone. */
+  readonly bind?: string;
+  /** What is not well there, a sentence each. */
+  readonly troubles: readonly string[];
+  /**
+   * A digest of each setting of its svc.json, the sections `node` and `store` left out, by path: two levels deep, such as `agents.foo`. Made of the
+   * text as it is written, `${NAME}` not expanded, without credentials: daemons whose digests differ are configured differently.
+   */
+  readonly settings: Readonly<Record<string, string>>;
 }
 
 /** What a migration has done. */

@@ -1,3 +1,4 @@
+import type { ReloadReport } from "../change.ts";
 import type { OwnGroup } from "../group.ts";
 
 const group: OwnGroup = {
@@ -52,6 +53,16 @@ const group: OwnGroup = {
         const { restartDaemon } = await import("../daemon/restart.js");
         const by = String(options.by ?? process.env.USER ?? "svc daemon restart");
         await restartDaemon(cli, { by, ...(options.reason === undefined ? {} : { reason: String(options.reason) }) });
+      },
+    },
+    {
+      name: "reload",
+      args: "",
+      summary: "Read svc.json and .env again; a broken one is refused, and what is in force stays",
+      async run(_args, _options, cli) {
+        const report = (await cli.request("POST", "/reload")) as ReloadReport;
+        const { describeReload } = await import("../change.js");
+        cli.print(describeReload(report), report);
       },
     },
     {

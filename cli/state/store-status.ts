@@ -52,17 +52,37 @@ function schemaLine(version: number | null, known: number, waiting: readonly str
 /** Clocks of machines that differ less from that of the store are in step. */
 const SKEW_MS = 2_000;
 
-/** Runs of daemons, one a line. */
+/** Runs of daemons, one a line; then what is not well on them, and in which settings they differ. */
 export function nodesTable(nodes: readonly StoreNode[]): string {
-  const lines = nodes.map(({ name, boot, host, pid, state, beatMs, skewMs = 0 }) => [
+  const lines = nodes.map(({ name, boot, host, pid, state, beatMs, skewMs = 0, running, about }) => [
     name,
     String(boot),
     `${host}${pid === undefined ? "" : `, pid ${pid}`}`,
+    about?.version ?? "",
     state,
+    running === undefined ? "" : String(running),
     `${(beatMs / 1_000).toFixed(0)} s`,
     Math.abs(skewMs) > SKEW_MS ? `${(Math.abs(skewMs) / 1_000).toFixed(0)} s ${skewMs > 0 ? "ahead" : "behind"}` : "",
   ]);
-  return table([["NAME", "BOOT", "WHERE", "STATE", "LAST BEAT", "CLOCK"], ...lines]);
+  const living = nodes.filter(({ state }) => state !== "dead");
+  return [
+    table([["NAME", "BOOT", "WHERE", "VERSION", "STATE", "RUNNING", "LAST BEAT", "CLOCK"], ...lines]),
+    ...living.flatMap(({ name, about }) => (about?.troubles ?? []).map((trouble) => `${name}: ${trouble}`)),
+    ...settingDifferences(living).map(({ path, groups }) => `The setting ${path} differs: ${groups.map((names) => names.join(", ")).join(" | ")}`),
+  ].join("\n");
+}
+
+/** The settings in which living daemons differ, each with the groups of daemons that have the same. */
+export function settingDifferences(nodes: readonly StoreNode[]): readonly { readonly path: string; readonly groups: readonly (readonly string[])[] }[] {
+  const told = nodes.flatMap(({ name, about }) => (about === undefined ? [] : [{ name, settings: about.settings }]));
+  return [...new Set(told.flatMap(({ settings }) => Object.keys(settings)))].sort().flatMap((path) => {
+    const groups = new Map<string, string[]>();
+    for (const { name, settings } of told) {
+      const digest = settings[path] ?? "";
+      groups.set(digest, [...(groups.get(digest) ?? []), digest === "" ? `${name} (not set)` : name]);
+    }
+    return groups.size < 2 ? [] : [{ path, groups: [...groups.values()] }];
+  });
 }
 
 /** Brings the store of this folder to this program's version. Throws `SVC_DAEMON_RUNNING` while a daemon has the folder. */

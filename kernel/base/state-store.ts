@@ -10,8 +10,8 @@ export type ScopedStore = Store & Required<Pick<StoreScope, Optional>>;
 
 /** The daemon's durable state, of which each owner sees its own part: a driver with nothing left out. */
 export interface StateStore
-  extends Required<Omit<StoreDriver, "scope" | "size" | "records" | "restore" | "nodes" | "time" | "exchange" | "hints" | "work">>,
-    Pick<StoreDriver, "nodes" | "time" | "exchange" | "hints" | "work"> {
+  extends Required<Omit<StoreDriver, "scope" | "size" | "records" | "restore" | "nodes" | "tell" | "time" | "exchange" | "hints" | "work">>,
+    Pick<StoreDriver, "nodes" | "tell" | "time" | "exchange" | "hints" | "work"> {
   scope(owner: string): ScopedStore;
   size(): { readonly used: number; readonly free: number };
 }
@@ -40,6 +40,7 @@ export function stateStore(driver: StoreDriver): StateStore {
     // Not set back by the wall clock while it runs; over a restart the wall clock is asked.
     steady: driver.steady?.bind(driver) ?? (() => Math.floor(began + performance.now())),
     ...(driver.nodes === undefined ? {} : { nodes: driver.nodes.bind(driver) }),
+    ...(driver.tell === undefined ? {} : { tell: driver.tell.bind(driver) }),
     ...(driver.time === undefined ? {} : { time: driver.time.bind(driver) }),
     ...(driver.exchange === undefined ? {} : { exchange: driver.exchange.bind(driver) }),
     ...(driver.hints === undefined ? {} : { hints: driver.hints }),

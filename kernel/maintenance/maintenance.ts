@@ -5,6 +5,7 @@ import { sweepTemporary } from "../base/atomic-file.ts";
 import type { MaintenanceDeps } from "../core/boot/maintenance-port.ts";
 import { MINUTES } from "../core/boot/schedule-port.ts";
 import { MEDIA_FOLDER } from "../core/flow/media-port.ts";
+import { createNodeAbout } from "./node-about.ts";
 import { createRetention, readRetention } from "./retention.ts";
 import { createSiblingEvents } from "./sibling-events.ts";
 
@@ -23,7 +24,7 @@ const SKEW_MS = 2_000;
 
 /** Starts what is done beside the work, now and then: it ends with the schedule. */
 export async function startMaintenance(deps: MaintenanceDeps): Promise<void> {
-  const { workspaces, folder, dataFolder, log, bus, now, config } = deps;
+  const { workspaces, folder, dataFolder, log, bus, now, settings } = deps;
   const { store, core, schedule } = deps.runtime;
   // Of several daemons on the state one looks after the rows, as long as it lives; each looks after its own folder.
   const leads = async () => store.nodes === undefined || (await core.lease("retention", MINUTE_MS)).held;
@@ -34,7 +35,7 @@ export async function startMaintenance(deps: MaintenanceDeps): Promise<void> {
     plugins: dataFolder === undefined ? undefined : join(dataFolder, "plugins"),
     media: dataFolder === undefined ? undefined : join(dataFolder, MEDIA_FOLDER),
     log,
-    rules: () => readRetention(config()),
+    rules: () => readRetention(settings.value),
     tell: (summary, data) => bus.publish({ kind: "status", type: "status", summary, data }),
   });
   /** Never twice at once, and no trouble when the store closes meanwhile. */
@@ -79,6 +80,7 @@ export async function startMaintenance(deps: MaintenanceDeps): Promise<void> {
     await look();
     schedule.every(EXCHANGE_MS, look);
   }
+  store.tell?.(createNodeAbout(deps));
   if (time !== undefined) schedule.every(CLOCK_MS, createClockWatch(time, log));
   if (folder !== undefined && dataFolder !== undefined)
     sweepLeftovers(folder, dataFolder).catch((error) => log.warn({ err: error }, "what killed writers left was not removed"));

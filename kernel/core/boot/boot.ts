@@ -117,7 +117,18 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   void runtime.schedule.since(looked);
   // Not before the daemon answers: its first look is later still.
   const maintenance = await parts.maintenance();
-  await maintenance.startMaintenance({ runtime, workspaces, ...(onDisk ? { folder, dataFolder } : {}), log, bus, now, config: () => settings.value });
+  const { health } = deps;
+  await maintenance.startMaintenance({
+    runtime,
+    workspaces,
+    ...(onDisk ? { folder, dataFolder } : {}),
+    log,
+    bus,
+    now,
+    settings,
+    health,
+    address: () => http.address,
+  });
   return { crashedAt, resumed: recovery.resumed, reported };
 }
 

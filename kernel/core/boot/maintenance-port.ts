@@ -1,6 +1,9 @@
 import type { Agent, Log } from "@svc/sdk";
 import type { Bus } from "../bus/bus.ts";
+import type { Address } from "./http-port.ts";
+import type { Health } from "./kernel-api.ts";
 import type { Runtime } from "./runtime.ts";
+import type { Settings } from "./settings.ts";
 
 /** The folders that agents work in. */
 export interface Workspaces {
@@ -24,7 +27,9 @@ export interface MaintenanceDeps {
   readonly log: Log;
   readonly bus: Pick<Bus, "node" | "publish" | "subscribe" | "inject">;
   now(): number;
-  config(): Readonly<Record<string, unknown>>;
+  readonly settings: Pick<Settings, "value" | "configuration">;
+  health(): Pick<Health, "version" | "problems">;
+  address(): Address | undefined;
 }
 
 /** Who asks for a restart, and why. */

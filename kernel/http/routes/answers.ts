@@ -196,9 +196,11 @@ const Health: Schema = {
 
 const Readiness = objectOf({ ready: flag }, { state, reasons: texts });
 
+const NodeAbout = objectOf({ version: text, troubles: texts, settings: recordOf(text) }, { url: text, bind: text });
+
 const StoreNode = objectOf(
   { name: text, boot: count, host: text, state: oneOf("alive", "draining", "silent", "dead"), beatMs: { type: "number" } },
-  { pid: count, skewMs: { type: "number" } },
+  { pid: count, skewMs: { type: "number" }, running: count, holds: texts, about: NodeAbout },
 );
 
 const ReloadReport = objectOf({
@@ -225,6 +227,7 @@ const answers: Answers = {
     Readiness,
     ReloadReport,
     RunningTask,
+    NodeAbout,
     StoreNode,
     TaskResult,
     TierAbilities,

@@ -218,10 +218,11 @@ BEGIN
 END $$;
 
 -- Whether it lives, whether it is asked to end, and the server's time. \`own_skew\`: by how many milliseconds its clock was ahead of the server's.
-CREATE OR REPLACE FUNCTION {s}.beat(me bigint, lease_ms integer, own_skew double precision)
+-- \`told\`: what it tells of itself; null where that is as before.
+CREATE OR REPLACE FUNCTION {s}.beat(me bigint, lease_ms integer, own_skew double precision, told jsonb)
 RETURNS TABLE (lives boolean, drains boolean, now double precision) LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
 BEGIN
-  UPDATE node SET lease_until = clock_timestamp() + lease_ms * interval '1 ms', skew = own_skew WHERE boot = me AND alive
+  UPDATE node SET lease_until = clock_timestamp() + lease_ms * interval '1 ms', skew = own_skew, about = coalesce(told, about) WHERE boot = me AND alive
     RETURNING true, draining INTO lives, drains;
   now := extract(epoch FROM clock_timestamp()) * 1000;
   RETURN NEXT;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import type { Lease } from "@svc/sdk";
+import type { Lease, NodeAbout } from "@svc/sdk";
 import { fail } from "./errors.ts";
 import type { Server } from "./server.ts";
 
@@ -51,6 +51,9 @@ export class Node {
   /** The server's time, as the last beat heard it, and when that was by the clock that runs evenly. */
   #heard: { readonly at: number; readonly even: number } | undefined;
   #ended = false;
+  #about: (() => NodeAbout) | undefined;
+  /** What the schema has of that. */
+  #aboutTold = "";
   /** Another daemon lives on the schema, as the last beat heard it. */
   company = false;
 
@@ -131,12 +134,14 @@ export class Node {
     this.#beating = true;
     const sent = { even: performance.now(), wall: Date.now() };
     try {
+      const about = this.#aboutNow();
       const skew = this.#heard && Date.now() - this.time();
       const [answer] = await this.#beats.query<{ lives: boolean | null; drains: boolean | null; now: number; company: boolean }>(
-        "SELECT b.*, EXISTS (SELECT 1 FROM {s}.node n WHERE n.alive AND n.boot <> $1) AS company FROM {s}.beat($1, $2, $3) AS b",
-        [this.boot, LEASE_MS, skew],
+        "SELECT b.*, EXISTS (SELECT 1 FROM {s}.node n WHERE n.alive AND n.boot <> $1) AS company FROM {s}.beat($1, $2, $3, $4) AS b",
+        [this.boot, LEASE_MS, skew, about === this.#aboutTold ? null : about],
         SILENT_MS,
       );
+      this.#aboutTold = about;
       // Its clock was read half a round trip ago, about.
       const even = performance.now();
       this.company = answer?.company === true;
@@ -158,6 +163,12 @@ export class Node {
     }
   }
 
+  /** What it tells the others of itself from now on. */
+  tell(about: () => NodeAbout): void {
+    this.#about = about;
+    void this.beat();
+  }
+
   /** Unix milliseconds by the server's clock, on which all its daemons agree; by the own clock until the first beat is answered. */
   time(): number {
     return this.#heard === undefined ? Date.now() : this.#heard.at + performance.now() - this.#heard.even;
@@ -166,6 +177,15 @@ export class Node {
   /** Another daemon may be given what this one has from 7 s after that beat on: it stops 2 s earlier. */
   get silent(): boolean {
     return Math.max(performance.now() - this.#beaten.even, Date.now() - this.#beaten.wall) >= SILENT_MS;
+  }
+
+  /** A daemon that cannot say how it is lives all the same. */
+  #aboutNow(): string {
+    try {
+      return JSON.stringify(this.#about?.()) ?? "";
+    } catch {
+      return this.#aboutTold;
+    }
   }
 
   #listen(): void {

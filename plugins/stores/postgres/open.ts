@@ -34,7 +34,21 @@ export interface PostgresStore
   extends Required<
     Pick<
       StoreDriver,
-      "reclaim" | "health" | "onFailure" | "size" | "diskBytes" | "nodes" | "time" | "exchange" | "hints" | "onDrain" | "work" | "records" | "restore" | "close"
+      | "reclaim"
+      | "health"
+      | "onFailure"
+      | "size"
+      | "diskBytes"
+      | "nodes"
+      | "tell"
+      | "time"
+      | "exchange"
+      | "hints"
+      | "onDrain"
+      | "work"
+      | "records"
+      | "restore"
+      | "close"
     >
   > {
   scope(owner: string): Required<StoreScope>;
@@ -141,6 +155,7 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
     size: () => ({ used }),
     diskBytes: () => used,
     nodes: () => nodesOf(server),
+    tell: (about) => node.tell(about),
     time: () => node.time(),
     hints,
     exchange: (first, values) => events.exchange(first, values),

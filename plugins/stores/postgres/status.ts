@@ -1,4 +1,4 @@
-import type { StoreNode, StoreStatus } from "@svc/sdk";
+import type { NodeAbout, StoreNode, StoreStatus } from "@svc/sdk";
 import { schemaVersion } from "./migrate.ts";
 import { LEASE_MS } from "./node.ts";
 import { Server, type ServerOptions } from "./server.ts";
@@ -6,6 +6,8 @@ import { storeError } from "./server-error.ts";
 import { SCHEMA_VERSION, waitingAfter } from "./tables.ts";
 
 const LONG_MS = 600_000;
+/** The version of the schema from which on daemons can be asked for. */
+const LANES = 3;
 
 /** What the schema is and holds. Throws `SVC_STORE_UNREACHABLE`, `SVC_STORE_REFUSED`. */
 export function serverStatus(options: ServerOptions): Promise<StoreStatus> {
@@ -35,7 +37,7 @@ export function serverStatus(options: ServerOptions): Promise<StoreStatus> {
         connections: `${about?.used} of ${about?.most}`,
         synchronousCommit: about?.durable ?? "",
       },
-      nodes: version === undefined || version < 2 ? [] : await nodesOf(server),
+      nodes: version === undefined || version < LANES ? [] : await nodesOf(server),
     };
   });
 }
@@ -62,25 +64,32 @@ export async function nodesOf(server: Server): Promise<readonly StoreNode[]> {
     state: StoreNode["state"];
     beat: number;
     skew: number | null;
+    running: number;
+    holds: readonly string[];
+    about: NodeAbout | null;
   }>(
     `SELECT coalesce(name, folder) AS name, boot::float8 AS boot, host, pid,
       CASE WHEN NOT alive THEN 'dead' WHEN lease_until < clock_timestamp() THEN 'silent' WHEN draining THEN 'draining' ELSE 'alive' END AS state,
       greatest(0, extract(epoch FROM clock_timestamp() - lease_until) * 1000 + $1)::float8 AS beat,
-      (to_jsonb(n) ->> 'skew')::float8 AS skew
+      (to_jsonb(n) ->> 'skew')::float8 AS skew, to_jsonb(n) -> 'about' AS about,
+      (SELECT count(*) FROM {s}.lane l WHERE l.owner = n.boot AND l.state = 'running')::float8 AS running,
+      ARRAY(SELECT l.name FROM {s}.lease l WHERE n.alive AND l.boot = n.boot ORDER BY l.name) AS holds
     FROM (SELECT * FROM {s}.node ORDER BY alive DESC, boot DESC LIMIT 200) n ORDER BY boot DESC`,
     [LEASE_MS],
   );
-  return rows.map(({ pid, beat, skew, ...node }) => ({
+  return rows.map(({ pid, beat, skew, running, holds, about, ...node }) => ({
     ...node,
     ...(pid === null ? {} : { pid }),
     beatMs: Math.round(beat),
     ...(skew === null ? {} : { skewMs: Math.round(skew) }),
+    ...(node.state === "dead" ? {} : { running, holds }),
+    ...(about === null ? {} : { about }),
   }));
 }
 
 /** The same over connections of its own; none where there is no schema yet. */
 export function serverNodes(options: ServerOptions): Promise<readonly StoreNode[]> {
-  return asked(options, async (server) => (((await schemaVersion(server)) ?? 0) < 2 ? [] : nodesOf(server)));
+  return asked(options, async (server) => (((await schemaVersion(server)) ?? 0) < LANES ? [] : nodesOf(server)));
 }
 
 /** Marks the living daemon of that name; its next beat tells it. */

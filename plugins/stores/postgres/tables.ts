@@ -111,6 +111,11 @@ export const MIGRATIONS: readonly string[] = [
     text text NOT NULL DEFAULT ''
   );
   `,
+  `
+  -- What a daemon tells the others of itself.
+  ALTER TABLE {s}.node ADD COLUMN about jsonb;
+  DROP FUNCTION IF EXISTS {s}.beat(bigint, integer, double precision);
+  `,
 ];
 
 /** What each of them is for, in the same order. */
@@ -121,6 +126,7 @@ const PURPOSES = [
   "what daemons tell each other",
   "the home of a conversation",
   "answers that grow on another daemon",
+  "what a daemon tells of itself",
 ];
 
 /** One line for each migration that brings a schema of that version to this program's. */

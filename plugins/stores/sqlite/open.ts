@@ -22,7 +22,7 @@ const CLOCK = "clock";
 const LOOK_EVERY_MS = 30_000;
 
 /** The daemon's durable state in one database: a driver that leaves nothing out. */
-export interface SqliteStore extends Required<Omit<StoreDriver, "scope" | "size" | "nodes" | "time" | "exchange" | "hints" | "onDrain" | "work">> {
+export interface SqliteStore extends Required<Omit<StoreDriver, "scope" | "size" | "nodes" | "tell" | "time" | "exchange" | "hints" | "onDrain" | "work">> {
   scope(owner: string): DatabaseScope;
   size(): { readonly used: number; readonly free: number };
 }

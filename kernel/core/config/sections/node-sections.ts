@@ -14,6 +14,7 @@ export const NODE: ObjectSchema = {
       format: "address",
       restart: true,
     }),
+    url: word("address by which other machines reach this daemon, for svc --node; told to the daemons on the same store", { format: "url" }),
     hosts: words("names by which browsers and proxies reach this daemon and its plugins' servers, beside localhost and the address of bind", { default: [] }),
     trustedProxies: words("addresses and networks, such as 127.0.0.1 or 10.0.0.0/8, of proxies whose X-Forwarded-For is believed", { default: [] }),
     localSecret: flag("callers on this machine must prove that they may read the file .svc/local-secret; for machines with several users", {
