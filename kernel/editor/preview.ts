@@ -1,8 +1,8 @@
 import type { DifferenceLine, SettingEdit, SettingsPreview } from "@svc/sdk";
+import { diffConfig } from "../base/config-diff.ts";
 import { formatPath } from "../base/config-path.ts";
 import { fail } from "../base/errors.ts";
 import type { SettingsAsker, SettingsDeps } from "../core/boot/settings-port.ts";
-import { diffConfig } from "../core/config/diff.ts";
 import { readText } from "../core/config/document.ts";
 import { applyEdits } from "./apply-edits.ts";
 import { freshErrors } from "./editor.ts";

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ObjectSchema } from "@svc/sdk";
 import { expect, it } from "vitest";
+import { diffConfig } from "../../kernel/base/config-diff.ts";
 import { lastGood, rememberLastGood } from "../../kernel/base/last-good.ts";
 import { checkDocument } from "../../kernel/core/config/check.ts";
 import { composeSchema } from "../../kernel/core/config/compose.ts";
-import { diffConfig } from "../../kernel/core/config/diff.ts";
 import { openDocument } from "../../kernel/core/config/document.ts";
 import { CONTRACT_PARTS } from "../kit/configuration.ts";
 

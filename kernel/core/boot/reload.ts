@@ -1,5 +1,5 @@
+import { diffConfig } from "../../base/config-diff.ts";
 import { keepLastGood, readConfiguration, withTroubles } from "../config/configuration.ts";
-import { diffConfig } from "../config/diff.ts";
 import type { Assembly } from "./assembly.ts";
 import type { ReloadReport } from "./kernel-api.ts";
 import type { Workspaces } from "./maintenance-port.ts";

@@ -1,11 +1,11 @@
 import { pathToFileURL } from "node:url";
 import { type Capability, type Kind, type Plugin, type ProvidedKind, type ProvidedStore, reasonOf, type ScopeTable, type ServiceTypes } from "@svc/sdk";
 import { createScopeTable, emptySection } from "@svc/sdk/host";
+import { hasChanged } from "../../base/config-diff.ts";
 import { type EntryTrouble, troublesOf } from "../../sources/entries.ts";
 import { isForeign, originsOf, readEntry, type Source } from "../../sources/source.ts";
 import type { PluginStatus } from "../boot/kernel-api.ts";
 import type { Parts, Section } from "../config/compose.ts";
-import { hasChanged } from "../config/diff.ts";
 import { declaredBy, defaultStrategyOf, defaultTierOf, dormantOf, strategiesOf, tierNamesOf } from "./announced.ts";
 import { call, currentScope } from "./call.ts";
 import { type ContextDeps, createContext } from "./context.ts";

@@ -1,4 +1,4 @@
-import { type ConfigPath, formatPath, isRecord } from "../../base/config-path.ts";
+import { type ConfigPath, formatPath, isRecord } from "./config-path.ts";
 
 /** What a new configuration changes, as paths. */
 export interface ConfigDifference {
