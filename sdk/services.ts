@@ -49,6 +49,8 @@ export interface ServiceTypes {
   "call-media": CallMedia;
   /** Code forges, to the plugins that speak their APIs. */
   forges: Forges;
+  /** What is not well with a plugin that runs: asked by the daemon for `/health`, `svc daemon status` and `svc node list`. */
+  [name: `${string}.health`]: { problems(): readonly string[] };
   [name: `${string}.${string}`]: object;
 }
 

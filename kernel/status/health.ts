@@ -1,8 +1,10 @@
+import { reasonOf } from "@svc/sdk";
 import type { Health, PluginStatus } from "../core/boot/kernel-api.ts";
 import type { HealthDeps, StatusPart } from "../core/boot/status-port.ts";
+import type { Live } from "../core/host/live.ts";
 
 /** The answer of `/health`. */
-export function healthOf({ startedAt, now, tasks, unusable, storage, fatal, ...facts }: HealthDeps): Health {
+export function healthOf({ startedAt, now, tasks, unusable, storage, fatal, live, ...facts }: HealthDeps): Health {
   return {
     ...facts,
     ok: facts.ok && storage?.ok !== false,
@@ -11,10 +13,23 @@ export function healthOf({ startedAt, now, tasks, unusable, storage, fatal, ...f
     tasks: { running: tasks?.running().length ?? 0, queued: tasks?.queued().length ?? 0 },
     problems: [
       ...facts.plugins.filter(isUnwell).map(({ id, reason }) => `${id}: ${reason}`),
+      ...told(live),
       ...[...unusable].map(([id, reason]) => `agent ${id}: ${reason}`),
       ...new Set([fatal?.message, storage?.reason].filter((problem) => problem !== undefined)),
     ],
   };
+}
+
+/** What running plugins say of themselves, by a service whose name ends in `.health`. */
+function told(live: Live): readonly string[] {
+  return [...live.services.values()].flatMap(({ scope, thing: { name, api } }) => {
+    if (!name.endsWith(".health")) return [];
+    try {
+      return (api as { problems(): readonly string[] }).problems().map((problem) => `${scope.id}: ${String(problem).slice(0, 500)}`);
+    } catch (error) {
+      return [`${scope.id}: does not say how it is: ${reasonOf(error)}`];
+    }
+  });
 }
 
 /** The same as plugins are told of it, with the channels of running plugins by name. */

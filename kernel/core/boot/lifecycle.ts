@@ -201,6 +201,7 @@ export class Lifecycle {
       now: now(),
       tasks: this.#running?.pipeline.tasks,
       plugins: host.statuses(),
+      live: host.live,
       unusable: settings.unusable,
       storage: this.#running?.store.health(),
       fatal: this.#fatal,

@@ -21,6 +21,7 @@ export interface HealthDeps extends Omit<Health, "pid" | "uptimeSeconds" | "task
   /** What the store says of itself; undefined while it is not open. */
   readonly storage: ReturnType<StateStore["health"]> | undefined;
   readonly fatal: Error | undefined;
+  readonly live: Live;
 }
 
 /** Writes a daemon's life to log and bus: enough to see afterwards what happened and when. */
