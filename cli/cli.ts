@@ -10,6 +10,8 @@ export interface GlobalOptions {
   readonly json?: boolean;
   /** The configuration file; default `SVC_CONFIG`, else `svc.json` in the current folder. */
   readonly config?: string;
+  /** Ask the daemon with this `node.id`, one on the same store, in place of the folder's own. */
+  readonly node?: string | undefined;
 }
 
 /** What our own commands may use; plugins get the `CliHost` part. */

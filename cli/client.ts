@@ -5,6 +5,9 @@ import { coded, fail } from "./errors.ts";
 export interface Address {
   readonly host: string;
   readonly port: number;
+  readonly tls?: boolean;
+  /** What stands before each path, without a slash at its end. */
+  readonly base?: string;
 }
 
 /** The HTTP methods that the daemon's interface uses. */
@@ -65,16 +68,24 @@ function sentFrame(frame: string): Frame | undefined {
   return { event: event ?? "message", data: parse(data.join("\n")), ...(id === undefined ? {} : { id }) };
 }
 
-async function send({ host, port }: Address, method: Method, path: string, body: unknown, accept: string, terms: Terms): Promise<IncomingMessage> {
+async function send(
+  { host, port, tls = false, base = "" }: Address,
+  method: Method,
+  path: string,
+  body: unknown,
+  accept: string,
+  terms: Terms,
+): Promise<IncomingMessage> {
   const payload = body === undefined ? undefined : JSON.stringify(body);
   const { headers, signal } = terms;
+  const begin = tls ? (await import("node:https")).request : httpRequest;
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
-    const request = httpRequest(
+    const request = begin(
       {
         host,
         port,
         method,
-        path,
+        path: `${base}${path}`,
         agent: false,
         ...(signal === undefined ? {} : { signal }),
         headers: {

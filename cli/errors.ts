@@ -35,6 +35,15 @@ export const ERRORS = {
   SVC_CLI_ASK: "{question} Only a person at a terminal can be asked; say it with {flag}.",
   SVC_CLI_STREAM: "The stream {path} of the daemon broke off: {reason}",
   SVC_CLI_BACKUP: "{folder} cannot be restored: {reason}. Nothing was changed.",
+  SVC_CLI_NODE_LOCAL: "svc {command} works on files of the folder of its daemon: run it there, on the machine of {node}, without --node. Nothing was done.",
+  SVC_CLI_NODE_ADDRESS:
+    "{node} on {host} cannot be asked from here: {reason}. Set node.url in svc.json of {node}, such as https://{node}.example, or run the command there, by ssh for example",
+  SVC_CLI_NODE_PLAIN:
+    "{node} is not asked at {url}: a token would go to another machine in clear text. Put a proxy with TLS before it and set its node.url to https://..., or run the command there: ssh {host} svc ...",
+  SVC_CLI_NODE_OTHER: "{at}, the address of {node}, is answered by {reason}. No token was sent there; set node.url in svc.json of {node} right",
+  SVC_CLI_NODE_AWAY: "{node} does not answer at {at}: {reason}. Look with: svc node list",
+  SVC_CLI_NODE_TOKEN:
+    "{node} refuses this ({next}): {reason} Put into the environment variable SVC_TOKEN the token of a mesh peer, or an access token (svc token create) for what has a scope; what only its own machine may do is done there",
   SVC_CLI_EXISTS: "{what} exists already; {next}",
   SVC_CLI_MISSING: "There is no {what}; see {next}",
 } as const;

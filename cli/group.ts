@@ -3,6 +3,8 @@ import type { Cli } from "./cli.ts";
 
 /** A command of our own: it gets more than a plugin's does. */
 export interface OwnCommand extends Omit<CommandGroup["commands"][number], "run"> {
+  /** It only asks the daemon: `--node` may name another one. Without it, it works on this folder, and is refused there. */
+  readonly anywhere?: boolean;
   run(args: readonly string[], options: Readonly<Record<string, unknown>>, cli: Cli): Promise<void>;
 }
 

@@ -4,7 +4,7 @@ import { pluginGroups } from "./catalog.ts";
 import { createCli, type GlobalOptions, plain } from "./cli.ts";
 import { fail } from "./errors.ts";
 import { EXIT, exitCodeOf } from "./exit.ts";
-import type { GroupEntry, OwnGroup } from "./group.ts";
+import type { GroupEntry, OwnCommand, OwnGroup } from "./group.ts";
 import { GROUPS } from "./groups.ts";
 import { simpleLine } from "./simple-line.ts";
 
@@ -13,6 +13,9 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
   // A reader that has seen enough (`svc ... | head`) is no error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failed));
   const json = argv.includes("--json");
+  // No process that this one starts has use for it.
+  const { SVC_TOKEN: token } = env;
+  delete env.SVC_TOKEN;
   let entry: GroupEntry | undefined;
   try {
     const line = helpLast(argv);
@@ -32,6 +35,13 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
     }
     const group = (await entry.load()) as OwnGroup;
     const makeCli = (options: GlobalOptions) => createCli(options, env, () => [...GROUPS, ...groupsOfPlugins(line, env)]);
+    const makeCliAt = async (options: GlobalOptions, command: OwnCommand) => {
+      const cli = makeCli(options);
+      if (options.node === undefined) return cli;
+      const kind = entry?.plugin !== undefined ? "watched" : command.anywhere === true ? "anywhere" : "refused";
+      const { atNode } = await import("./other-node.js");
+      return atNode(cli, options.node, { command: command.name === name ? name : `${name} ${command.name}`, kind, token });
+    };
     const rest = [...line.slice(0, at), ...line.slice(at + 1)];
     const simple = simpleLine(group, rest);
     if (simple !== undefined) {
@@ -39,7 +49,7 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
       return Number(process.exitCode ?? EXIT.ok);
     }
     const { groupCommand } = await import("./program.js");
-    const command = groupCommand(group, makeCli, json);
+    const command = groupCommand(group, makeCliAt, json);
     command.name(`svc ${name}`);
     const unknown = command.commands.length > 0 && rest.some(isHelp) ? rest[commandAt(rest)] : undefined;
     const isNone = unknown !== undefined && unknown !== "help" && !command.commands.some((one) => one.name() === unknown || one.name() === group.name);
@@ -52,7 +62,8 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
 }
 
 /** Where the name of the command stands. */
-const commandAt = (line: readonly string[]): number => line.findIndex((word, index) => !word.startsWith("-") && line[index - 1] !== "--config");
+const commandAt = (line: readonly string[]): number =>
+  line.findIndex((word, index) => !word.startsWith("-") && !["--config", "--node"].includes(line[index - 1] ?? ""));
 
 const isHelp = (word: string): boolean => word === "--help" || word === "-h";
 

@@ -7,9 +7,13 @@ import type { CommandOption, GroupEntry, OwnCommand, OwnGroup } from "./group.ts
 const { Command, InvalidArgumentError, Option } = createRequire(import.meta.url)("commander") as typeof Commander;
 type Command = Commander.Command;
 
+/** Makes what a command runs on. */
+export type MakeCli = (options: GlobalOptions, command: OwnCommand) => Cli | Promise<Cli>;
+
 /** Everyone's options, at each level so that they may stand anywhere. Under `--json` the one who called reports what is wrong. */
-function common(command: Command, quiet: boolean): Command {
+function common(command: Command, quiet: boolean, node = true): Command {
   if (quiet) command.configureOutput({ writeErr: () => {}, outputError: () => {} });
+  if (node) command.option("--node <id>", "ask another daemon of the same store, with the token in SVC_TOKEN (see svc node list)");
   return command
     .option("--json", "print JSON")
     .option("--config <file>", "the configuration file (default: svc.json)")
@@ -29,25 +33,29 @@ export function outline(version: string, entries: readonly Pick<GroupEntry, "nam
 }
 
 /** The commands of one group, ready to parse. `run` gets what the line said. */
-export function groupCommand(group: OwnGroup, makeCli: (options: GlobalOptions) => Cli, quiet: boolean): Command {
+export function groupCommand(group: OwnGroup, makeCli: MakeCli, quiet: boolean): Command {
   const [only] = group.commands;
   if (group.commands.length === 1 && only?.name === group.name) return fill(common(new Command(group.name), quiet), only, makeCli);
   const parent = common(new Command(group.name), quiet).description(group.summary);
   for (const command of group.commands) {
     // A command named like its group is what the group does without one: `svc schedule "every day at 9"`.
     const isDefault = command.name === group.name;
-    parent.addCommand(fill(common(new Command(command.name), quiet), command, makeCli), { isDefault });
+    parent.addCommand(fill(common(new Command(command.name), quiet, !ownsNode(command)), command, makeCli), { isDefault });
   }
   return parent;
 }
 
-function fill(command: Command, { args, summary, options = [], run }: OwnCommand, makeCli: (options: GlobalOptions) => Cli): Command {
+/** `svc daemon deploy --node <path>` says something else by it. */
+const ownsNode = ({ options = [] }: OwnCommand): boolean => options.some(({ flags }) => flags.startsWith("--node "));
+
+function fill(command: Command, own: OwnCommand, makeCli: MakeCli): Command {
+  const { args, summary, options = [], run } = own;
   command.description(summary);
   if (args !== "") command.arguments(args);
   for (const option of options) command.addOption(declare(option));
   return command.action(async () => {
     const given = command.optsWithGlobals() as GlobalOptions & Record<string, unknown>;
-    const cli = makeCli(given);
+    const cli = await makeCli(ownsNode(own) ? { ...given, node: undefined } : given, own);
     const values = command.processedArgs.flat().filter((value): value is string => value !== undefined);
     await run(values, given, cli);
   });

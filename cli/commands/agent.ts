@@ -20,7 +20,7 @@ const group: OwnGroup = {
   name: "agent",
   summary: "List, add and remove agents; what each can do and remembers; index a workspace",
   commands: [
-    { name: "list", args: "", summary: "The agents, and what each one does now", run: (_args, _options, cli) => list(cli) },
+    { name: "list", anywhere: true, args: "", summary: "The agents, and what each one does now", run: (_args, _options, cli) => list(cli) },
     {
       name: "add",
       args: "<id>",
@@ -68,6 +68,7 @@ const group: OwnGroup = {
     },
     {
       name: "capability",
+      anywhere: true,
       args: "<id>",
       summary: "What an agent can do, and whether its engine is usable",
       run: ([id], _options, cli) => capability(cli, id as string),

@@ -14,6 +14,7 @@ const group: OwnGroup = {
   commands: [
     {
       name: "api",
+      anywhere: true,
       args: "",
       summary: "Every HTTP route: who may call it and whose it is; with --json an OpenAPI 3.1 document",
       options: [

@@ -11,9 +11,10 @@ const group: OwnGroup = {
   name: "channel",
   summary: "Channels: their state, who we are there, who may write, sending",
   commands: [
-    { name: "list", args: "", summary: "The channels, and how each one stands now", run: (_args, _options, cli) => list(cli) },
+    { name: "list", anywhere: true, args: "", summary: "The channels, and how each one stands now", run: (_args, _options, cli) => list(cli) },
     {
       name: "test",
+      anywhere: true,
       args: "<name>",
       summary: "Ask a channel's platform who we are; nothing is sent to anybody",
       async run([name], _options, cli) {
@@ -30,6 +31,7 @@ const group: OwnGroup = {
     },
     {
       name: "send",
+      anywhere: true,
       args: "<channel> <chat> <text...>",
       summary: "Send a message; a chat that begins with a minus goes after --",
       options: [

@@ -57,6 +57,7 @@ const group: OwnGroup = {
     },
     {
       name: "reload",
+      anywhere: true,
       args: "",
       summary: "Read svc.json and .env again; a broken one is refused, and what is in force stays",
       async run(_args, _options, cli) {
@@ -90,6 +91,7 @@ const group: OwnGroup = {
     },
     {
       name: "watch",
+      anywhere: true,
       args: "",
       summary: "Events as they happen",
       options: [

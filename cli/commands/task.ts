@@ -9,6 +9,7 @@ const group: OwnGroup = {
   commands: [
     {
       name: "list",
+      anywhere: true,
       args: "",
       summary: "What runs and what waits now; what is over is in svc trace list",
       options: [{ flags: "--agent <id>", description: "only this agent's" }],
@@ -16,6 +17,7 @@ const group: OwnGroup = {
     },
     {
       name: "show",
+      anywhere: true,
       args: "<id>",
       summary: "One task with its message, steps and answer, also one that is over",
       async run([id], _options, cli) {
@@ -25,6 +27,7 @@ const group: OwnGroup = {
     },
     {
       name: "cancel",
+      anywhere: true,
       args: "<id>",
       summary: "End a task that runs or waits",
       options: [{ flags: "--reason <text>", description: "why; who sent it is told" }],

@@ -13,6 +13,7 @@ const group: OwnGroup = {
   commands: [
     {
       name: "list",
+      anywhere: true,
       args: "",
       summary: "The newest tasks",
       options: [
@@ -22,7 +23,13 @@ const group: OwnGroup = {
       ],
       run: (_args, options, cli) => list(cli, options),
     },
-    { name: "show", args: "<id>", summary: "One task with its whole message, steps and answer", run: ([id], _options, cli) => showTrace(cli, id as string) },
+    {
+      name: "show",
+      anywhere: true,
+      args: "<id>",
+      summary: "One task with its whole message, steps and answer",
+      run: ([id], _options, cli) => showTrace(cli, id as string),
+    },
     {
       name: "replay",
       args: "[id]",

@@ -6,7 +6,7 @@ import { SCRIPTS } from "./scripts.ts";
 
 /** A shell puts what it is told into the line as it stands: nothing in a word may mean something to it. */
 const PLAIN = /^[\p{L}\p{N}_.:@/+=,-]+$/u;
-const COMMON = ["--json", "--config", "--help"];
+const COMMON = ["--json", "--config", "--node", "--help"];
 
 /** What may stand where the last word is being typed, narrowed to what it begins with. Never throws: a completion that fails says nothing. */
 export async function completeWords(words: readonly string[], cli: Cli): Promise<readonly string[]> {
@@ -17,12 +17,12 @@ export async function completeWords(words: readonly string[], cli: Cli): Promise
 
 async function candidatesFor(before: readonly string[], typed: string, cli: Cli): Promise<readonly string[]> {
   const entries = cli.groups();
-  const groupAt = firstPlain(before, ["--config"]);
+  const groupAt = firstPlain(before, ["--config", "--node"]);
   const group = await loadGroup(entries, before[groupAt]);
   if (group === undefined) return groupAt === -1 ? [...entries.map(({ name }) => name), ...COMMON] : [];
   const flat = group.commands.length === 1 && group.commands[0]?.name === group.name;
   const rest = before.slice(groupAt + 1);
-  const commandAt = flat ? -1 : firstPlain(rest, ["--config"]);
+  const commandAt = flat ? -1 : firstPlain(rest, ["--config", "--node"]);
   if (!flat && commandAt === -1) return typed.startsWith("-") ? COMMON : group.commands.map(({ name }) => name).filter((name) => name !== group.name);
   const command = flat ? group.commands[0] : group.commands.find(({ name }) => name === rest[commandAt]);
   if (command === undefined) return [];
@@ -40,7 +40,9 @@ async function ofCommand(group: OwnGroup, command: OwnCommand, given: readonly s
   if (option?.value !== undefined)
     return values(option.names.includes("--agent") ? "agent" : option.names.includes("--channel") ? "channel" : option.value, group, cli);
   if (typed.startsWith("-")) return [...options.flatMap(({ names }) => names), ...COMMON];
-  const plain = given.filter((word, at) => !word.startsWith("-") && withValue(given[at - 1]) === undefined && given[at - 1] !== "--config");
+  const plain = given.filter(
+    (word, at) => !word.startsWith("-") && withValue(given[at - 1]) === undefined && !["--config", "--node"].includes(given[at - 1] ?? ""),
+  );
   const names = command.args.split(" ").map((part) => part.replace(/[<>[\]]/g, ""));
   const name = names[plain.length] ?? (names.at(-1)?.endsWith("...") ? names.at(-1) : undefined);
   return name === undefined ? [] : values(name.replace("...", ""), group, cli, typed);
