@@ -1,5 +1,11 @@
+import type { StoreNode } from "./store-status.ts";
+
 /** Capability `health`: how the daemon stands at this moment. */
-export type HealthReader = () => DaemonHealth;
+export interface HealthReader {
+  (): DaemonHealth;
+  /** The daemons on the same store, this one too, the latest first; none where one daemon uses it alone. Throws `SVC_STORE_*`. */
+  nodes(): Promise<readonly StoreNode[]>;
+}
 
 /** The daemon, its work and its plugins. */
 export interface DaemonHealth {

@@ -52,7 +52,7 @@ export type * from "./sockets.ts";
 export type * from "./speech.ts";
 export * from "./store.ts";
 export type * from "./store-driver.ts";
-export type * from "./store-status.ts";
+export * from "./store-status.ts";
 export type * from "./store-work.ts";
 export * from "./subscriptions.ts";
 export type * from "./tasks.ts";

@@ -66,3 +66,22 @@ export interface StoreMigrated {
   /** One line for each migration that ran, in their order. */
   readonly applied: readonly string[];
 }
+
+/** A setting in which daemons differ. */
+export interface SettingDifference {
+  /** As in `NodeAbout.settings`. */
+  readonly path: string;
+  /** Names of the daemons that have the same, a list for each way it is set; `set` is false for those that do not have it. */
+  readonly groups: readonly { readonly nodes: readonly string[]; readonly set: boolean }[];
+}
+
+/** The settings in which living daemons differ, by path. Who has not told its settings yet is not compared. */
+export function settingDifferences(nodes: readonly StoreNode[]): readonly SettingDifference[] {
+  const told = nodes.flatMap(({ name, state, about }) => (about === undefined || state === "dead" ? [] : [{ name, settings: about.settings }]));
+  return [...new Set(told.flatMap(({ settings }) => Object.keys(settings)))].sort().flatMap((path) => {
+    const groups = new Map<string | undefined, string[]>();
+    for (const { name, settings } of told) groups.set(settings[path], [...(groups.get(settings[path]) ?? []), name]);
+    if (groups.size < 2) return [];
+    return [{ path, groups: [...groups].map(([digest, names]) => ({ nodes: names, set: digest !== undefined })) }];
+  });
+}

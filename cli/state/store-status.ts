@@ -1,6 +1,6 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import type { StoreMigrated, StoreNode, StoreStatus } from "@svc/sdk";
+import { type StoreMigrated, type StoreNode, type StoreStatus, settingDifferences } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { storeFor } from "../store.ts";
@@ -68,21 +68,11 @@ export function nodesTable(nodes: readonly StoreNode[]): string {
   return [
     table([["NAME", "BOOT", "WHERE", "VERSION", "STATE", "RUNNING", "LAST BEAT", "CLOCK"], ...lines]),
     ...living.flatMap(({ name, about }) => (about?.troubles ?? []).map((trouble) => `${name}: ${trouble}`)),
-    ...settingDifferences(living).map(({ path, groups }) => `The setting ${path} differs: ${groups.map((names) => names.join(", ")).join(" | ")}`),
+    ...settingDifferences(living).map(({ path, groups }) => {
+      const sides = groups.map(({ nodes: names, set }) => `${names.join(", ")}${set ? "" : " (not set)"}`);
+      return `The setting ${path} differs: ${sides.join(" | ")}`;
+    }),
   ].join("\n");
-}
-
-/** The settings in which living daemons differ, each with the groups of daemons that have the same. */
-export function settingDifferences(nodes: readonly StoreNode[]): readonly { readonly path: string; readonly groups: readonly (readonly string[])[] }[] {
-  const told = nodes.flatMap(({ name, about }) => (about === undefined ? [] : [{ name, settings: about.settings }]));
-  return [...new Set(told.flatMap(({ settings }) => Object.keys(settings)))].sort().flatMap((path) => {
-    const groups = new Map<string, string[]>();
-    for (const { name, settings } of told) {
-      const digest = settings[path] ?? "";
-      groups.set(digest, [...(groups.get(digest) ?? []), digest === "" ? `${name} (not set)` : name]);
-    }
-    return groups.size < 2 ? [] : [{ path, groups: [...groups.values()] }];
-  });
 }
 
 /** Brings the store of this folder to this program's version. Throws `SVC_DAEMON_RUNNING` while a daemon has the folder. */

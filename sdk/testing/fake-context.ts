@@ -100,7 +100,7 @@ export function createFakeContext<C = Record<string, unknown>>(
     // Pictures are read from their `data`; no file is.
     media: () => ({ pictures: (media) => readPictures(media, async () => undefined) }),
     models: () => ({ ...NO_MODELS, ...models }),
-    health: () => () => WELL,
+    health: () => Object.assign(() => WELL, { nodes: async () => [] }),
     services: () => createFakeServices(registered, services),
     settings: () => createMemorySettings(settingsOf(plugin, options.config)),
   };

@@ -67,6 +67,7 @@ const NAMES = [
   "requireSignatureHeader",
   "richOf",
   "routeTo",
+  "settingDifferences",
   "shareFiles",
   "sleep",
   "standbyNote",

@@ -42,6 +42,7 @@ describe("every route has its guard", () => {
       "dashboard POST /api/public/agents/:agentId/messages scope:agent::agentId",
       "dashboard GET /api/live scope:dashboard:read",
       "dashboard GET /api/agents scope:dashboard:read",
+      "dashboard GET /api/nodes scope:dashboard:read",
       "dashboard GET /api/task/history scope:dashboard:read",
       "dashboard GET /api/live/stream scope:dashboard:read",
       "dashboard GET /api/task/stream scope:dashboard:read",

@@ -114,7 +114,9 @@ export function buildRuntime({ assembly, store, work = assembly.parts.work, http
       traces,
       actions,
       tools,
-      health: () => assembly.status.lentHealth(health(), live(), http.address, store.diskBytes()),
+      health: Object.assign(() => assembly.status.lentHealth(health(), live(), http.address, store.diskBytes()), {
+        nodes: async () => (await store.nodes?.()) ?? [],
+      }),
       store: ({ id, signal }) => endingStore(store.scope(id), signal, log.child(id)),
       jobs: (scope) => scopedJobs(scope, schedule, jobBook, failed),
       service: host.service,

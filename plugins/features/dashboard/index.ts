@@ -9,7 +9,7 @@ import { nowhereRoutes } from "./nowhere.ts";
 import { ASSETS, HEADERS, pageRoutes } from "./page.ts";
 import { panelsRoute } from "./panels.ts";
 import { publicMessagesRoute } from "./public-messages.ts";
-import { agentsRoute, historyRoute, liveRoute } from "./reads.ts";
+import { agentsRoute, historyRoute, liveRoute, nodesRoute } from "./reads.ts";
 import { DASHBOARD, type DashboardSettings } from "./settings.ts";
 import { createSignInLinks, linkRoute } from "./sign-in-links.ts";
 import { taskActionRoute } from "./task-action.ts";
@@ -24,7 +24,7 @@ export default definePlugin<DashboardSettings>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "dashboard", schema: DASHBOARD },
-  capabilities: ["routes", "agents", "tasks", "traces", "events", "fetch", "services", "store", "settings", "all-settings", "env:*"],
+  capabilities: ["routes", "agents", "health", "tasks", "traces", "events", "fetch", "services", "store", "settings", "all-settings", "env:*"],
   setup(ctx) {
     const { bind, port, token } = ctx.config;
     const daemons = createDaemons(ctx);
@@ -51,6 +51,7 @@ export default definePlugin<DashboardSettings>({
       publicMessagesRoute(daemons, ctx.agents),
       liveRoute(daemons),
       agentsRoute(daemons),
+      nodesRoute(ctx.health),
       historyRoute(daemons),
       liveStreamRoute(daemons, ctx),
       taskStreamRoute(ctx),

@@ -1,4 +1,4 @@
-import type { HttpRoute, Trace } from "@svc/sdk";
+import { type HealthReader, type HttpRoute, type NodeAbout, type SettingDifference, type StoreNode, settingDifferences, type Trace } from "@svc/sdk";
 import type { Daemon, HistoryQuery } from "./daemon.ts";
 import type { Daemons } from "./daemons.ts";
 
@@ -9,6 +9,12 @@ export interface DaemonView {
   readonly ok: boolean;
   readonly error?: string;
   readonly agents: readonly unknown[];
+}
+
+/** What `GET /api/nodes` answers. */
+export interface NodesView {
+  readonly nodes: readonly (Omit<StoreNode, "about"> & Partial<Pick<NodeAbout, "version" | "url" | "troubles">>)[];
+  readonly differences: readonly SettingDifference[];
 }
 
 const RECENT = 50;
@@ -41,6 +47,25 @@ export function historyRoute(daemons: Daemons): HttpRoute {
     async handle({ query: { node, before, limit, ...rest } }) {
       const query = { ...rest, ...(before === undefined ? {} : { before: Number(before) }), ...(limit === undefined ? {} : { limit: Number(limit) }) };
       return { tasks: await history(daemons.at(node), query) };
+    },
+  };
+}
+
+/** `GET /api/nodes`: the living daemons on the same store by name, and in which settings they differ; none where one daemon uses it alone. */
+export function nodesRoute(health: HealthReader): HttpRoute {
+  return {
+    ...read("/api/nodes"),
+    async handle(): Promise<NodesView> {
+      const nodes = (await health.nodes()).filter(({ state }) => state !== "dead");
+      return {
+        nodes: nodes
+          .map(({ about, ...node }) => ({
+            ...node,
+            ...(about === undefined ? {} : { version: about.version, troubles: about.troubles, ...(about.url === undefined ? {} : { url: about.url }) }),
+          }))
+          .sort((left, right) => (left.name < right.name ? -1 : 1)),
+        differences: settingDifferences(nodes),
+      };
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { HealthReader } from "@svc/sdk";
+import type { DaemonHealth } from "@svc/sdk";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 /** What is counted, and how it is told. */
@@ -23,7 +23,7 @@ function processRegistry(): Registry {
 }
 
 /** Makes the metrics in a registry of their own; values that describe the present are read when they are asked for. */
-export function createMeasures(health: HealthReader): Measures {
+export function createMeasures(health: () => DaemonHealth): Measures {
   const own = new Registry();
   const registers = [own];
   const gauge = <L extends string>(name: string, help: string, labelNames: readonly L[] = []) => new Gauge({ name, help, labelNames, registers });

@@ -9,6 +9,14 @@ export const LIVE = {
   filterAgents: "Filter agents",
   /** Of a task that runs none, such as an action of a workflow. */
   withoutAgent: "no agent",
+  daemons: "Daemons on this store",
+  nodeStates: { alive: "alive", draining: "draining", silent: "not heard of", dead: "ended" },
+  lastHeard: (ago: string) => `last heard ${ago} ago`,
+  clockOff: (by: string, ahead: boolean) => `clock ${by} ${ahead ? "ahead" : "behind"}`,
+  differences: (paths: readonly string[]) =>
+    `Settings differ: ${paths.slice(0, 5).join(", ")}${paths.length > 5 ? ` and ${paths.length - 5} more` : ""}. See svc node list.`,
+  differs: (path: string, groups: readonly { readonly nodes: readonly string[]; readonly set: boolean }[]) =>
+    `${path}: ${groups.map(({ nodes, set }) => `${nodes.join(", ")}${set ? "" : " (not set)"}`).join(" | ")}`,
   noAgent: "No agent yet. An agent is a named worker with an engine and a workspace.",
   setUp: "Set up the first",
   running: (count: number) => `${count} running`,

@@ -12,7 +12,8 @@ import { LIVE } from "../../words/live-words.ts";
 import { AgentsPane } from "./agents-pane.tsx";
 import { ChatPane } from "./chat-pane.tsx";
 import { EventsPane } from "./events-pane.tsx";
-import type { AgentNow, SeriesRange, SeriesView, TasksNow } from "./live-types.ts";
+import type { AgentNow, NodesView, SeriesRange, SeriesView, TasksNow } from "./live-types.ts";
+import { NodesCard } from "./nodes-card.tsx";
 import { NowPane } from "./now-pane.tsx";
 import { Strip } from "./strip.tsx";
 import "./live.css";
@@ -35,7 +36,8 @@ export default function LivePage() {
     refreshOn: ({ kind, type }) => kind === "agent" || type.startsWith("task:") || kind === "config",
   });
   const now = useResource<TasksNow>("/api/tasks/now", { refreshOn: ({ type, kind }) => type.startsWith("task:") || kind === "message" });
-  useRereading(now, agents);
+  const nodes = useResource<NodesView>("/api/nodes", { refreshOn: ({ kind }) => kind === "status" });
+  useRereading(now, agents, nodes);
   const series = useSeries(["1h", "24h", "7d"].includes(range) ? range : "1h");
   const known = agents.data?.agents ?? [];
   const ids = known.map(({ id }) => id);
@@ -87,6 +89,7 @@ export default function LivePage() {
             folded={folded}
             onFold={fold}
           />
+          <NodesCard nodes={nodes} />
           <PanelCards />
           <div className="live-below">
             <NowPane now={now} nameOf={nameOf} onTalk={open} />
