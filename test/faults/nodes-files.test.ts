@@ -83,6 +83,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("files of two daemons on one schema",
   it("of two that save from the same text the second is refused with 412, and nothing is lost", async () => {
     const [one, two] = [await start("n1"), await start("n2")];
     await put(one, "greet", workflow("first"));
+    await expect.poll(async () => (await text(two, "greet")).body.text).toBe(workflow("first"));
     const [mine, theirs] = [(await text(one, "greet")).body.etag, (await text(two, "greet")).body.etag];
     expect(mine).toBe(theirs);
     const [saved, refused] = [await put(one, "greet", workflow("one"), mine), await put(two, "greet", workflow("two"), theirs)];

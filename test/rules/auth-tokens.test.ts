@@ -267,7 +267,7 @@ describe("the file", () => {
     await second.kernel.stop();
     await writeFile(join(first.dataFolder, "tokens.json"), "[]");
     await guarded(listen);
-    await vi.waitFor(async () => expect((await readdir(first.dataFolder)).filter((name) => name.includes("corrupt"))).toHaveLength(1));
+    await expect.poll(async () => (await readdir(first.dataFolder)).filter((name) => name.includes("corrupt"))).toHaveLength(1);
   });
 
   it("FAULT-14 no flipped byte and no cut makes a revoked token live", async () => {
