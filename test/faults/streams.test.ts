@@ -109,7 +109,7 @@ it("FAULT-31 a caller who hangs up takes nothing with it: the task ends as it wo
   expect(daemon.said()).not.toMatch(/"level":(50|60)/);
 });
 
-it("FAULT-67 hundreds of tasks and streams come and go, and no file, socket or timer stays behind", async () => {
+it("FAULT-67 hundreds of tasks and streams come and go, and no file, socket or timer stays behind", { timeout: 120_000 }, async () => {
   const round = async () => {
     const streams = await Promise.all(Array.from({ length: 50 }, () => openStream()));
     await Promise.all(Array.from({ length: 20 }, (_, at) => task(`message ${at}`)));
