@@ -501,6 +501,7 @@ export type NodeAbout = {
   readonly version: string;
   readonly troubles: readonly string[];
   readonly settings: { readonly [name: string]: string };
+  readonly instance?: string;
   readonly url?: string;
   readonly bind?: string;
 };

@@ -40,7 +40,7 @@ export const ERRORS = {
     "{node} on {host} cannot be asked from here: {reason}. Set node.url in svc.json of {node}, such as https://{node}.example, or run the command there, by ssh for example",
   SVC_CLI_NODE_PLAIN:
     "{node} is not asked at {url}: a token would go to another machine in clear text. Put a proxy with TLS before it and set its node.url to https://..., or run the command there: ssh {host} svc ...",
-  SVC_CLI_NODE_OTHER: "{at}, the address of {node}, is answered by {reason}. No token was sent there; set node.url in svc.json of {node} right",
+  SVC_CLI_NODE_OTHER: "{at}, the address of {node}, is answered by {reason}; nothing was done there. Set node.url in svc.json of {node} right",
   SVC_CLI_NODE_AWAY: "{node} does not answer at {at}: {reason}. Look with: svc node list",
   SVC_CLI_NODE_TOKEN:
     "{node} refuses this ({next}): {reason} Put into the environment variable SVC_TOKEN the token of a mesh peer, or an access token (svc token create) for what has a scope; what only its own machine may do is done there",

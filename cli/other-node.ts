@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { hostname } from "node:os";
-import { INSTANCE, readInstance } from "@svc/kernel/instance";
+import { INSTANCE, INSTANCE_EXPECTED, readInstance } from "@svc/kernel/instance";
 import type { StoreNode } from "@svc/sdk";
 import { addressOf, type Cli } from "./cli.ts";
 import { type Address, ask, type Method, stream, type Terms } from "./client.ts";
@@ -35,8 +35,9 @@ export async function atNode(cli: Cli, id: string, { command, kind, token }: Nod
   const local = () => fail("SVC_CLI_NODE_LOCAL", { command, node: id });
   if (kind === "refused") throw local();
   const node = await find(cli, id);
-  const daemon = daemonOf(node, addressOfNode(node), token?.trim() || undefined, readInstance(cli.dataFolder));
-  const there: Partial<Cli> = { ...daemon, stream: (path, onEvent, how) => follow(daemon, path, onEvent, how) };
+  const address = addressOfNode(node);
+  const daemon = daemonOf(node, address, token?.trim() || undefined, readInstance(cli.dataFolder));
+  const there: Partial<Cli> = { ...daemon, address: () => address, note: () => undefined, stream: (path, onEvent, how) => follow(daemon, path, onEvent, how) };
   return new Proxy(cli, {
     get(target, key) {
       if (kind === "watched" && LOCAL.has(key)) throw local();
@@ -78,7 +79,7 @@ function addressOfNode({ name: node, host, about }: StoreNode): Address {
 const isLoopback = (host: string): boolean => /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/.test(host);
 
 /** Asks that daemon, each time after it has shown without the token who it is. */
-function daemonOf({ name: node }: StoreNode, address: Address, token: string | undefined, own: string | undefined): OwnDaemon {
+function daemonOf({ name: node, about }: StoreNode, address: Address, token: string | undefined, own: string | undefined): OwnDaemon {
   const at = `${address.tls ? "https" : "http"}://${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}${address.base ?? ""}`;
   const other = (reason: string) => fail("SVC_CLI_NODE_OTHER", { node, at, reason });
   const explain = (error: unknown) => {
@@ -91,17 +92,20 @@ function daemonOf({ name: node }: StoreNode, address: Address, token: string | u
       ? fail("SVC_CLI_NODE_AWAY", { node, at, reason: code === "SVC_CLI_NO_DAEMON" ? "no program listens there" : message })
       : error;
   };
+  const { instance } = about ?? {};
+  const meant: Readonly<Record<string, string>> = instance === undefined ? {} : { [INSTANCE_EXPECTED]: instance };
   const judge = async ({ statusCode = 500, headers }: IncomingMessage) => {
     if (statusCode >= 300 && statusCode < 400) throw other("a redirect, which is not followed");
     if (own !== undefined && headers[INSTANCE] === own) throw other("the daemon of this folder");
+    if (instance !== undefined && headers[INSTANCE] !== instance) throw other(headers[INSTANCE] === undefined ? "another program" : "another daemon of svc");
   };
   async function agree(headers: Readonly<Record<string, string>>, signal: AbortSignal | undefined): Promise<Terms> {
     const bound = signal === undefined ? {} : { signal };
-    const health = await ask(address, "GET", "/health", undefined, { ...bound, judge });
+    const health = await ask(address, "GET", "/health", undefined, { ...bound, judge, headers: meant });
     const { state, node: told } = (health ?? {}) as { state?: unknown; node?: { id?: unknown } };
     if (typeof state !== "string") throw other("a program that is no daemon of svc");
     if (told !== undefined && told.id !== node) throw other(`the daemon ${String(told.id)}`);
-    return { ...bound, judge, headers: { ...headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) } };
+    return { ...bound, judge, headers: { ...headers, ...meant, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) } };
   }
   return {
     async request(method: Method, path, body, headers = {}, signal) {

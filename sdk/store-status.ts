@@ -44,6 +44,8 @@ export interface StoreNode {
 export interface NodeAbout {
   /** Of its program. */
   readonly version: string;
+  /** Of its data folder, by which it is known to who asks it; absent where nothing is kept on disk. */
+  readonly instance?: string;
   /** `node.url` of its configuration: where other machines reach it. */
   readonly url?: string;
   /** Where it listens, `host:port`, which may mean something on its own machine alone. */

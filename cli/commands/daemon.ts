@@ -68,6 +68,7 @@ const group: OwnGroup = {
     },
     {
       name: "status",
+      anywhere: true,
       args: "",
       summary: "Is it up, where, what runs, what is broken",
       options: [{ flags: "--plugins", description: "with --json: every plugin with what it provides" }],

@@ -28,7 +28,14 @@ const PROBE_MS = 4_000;
 
 /** Everything an operator wants to know first, in one glance. `plugins` adds the whole list of them to the JSON. */
 export async function status(cli: Cli, { plugins: listed }: { readonly plugins: boolean }): Promise<void> {
-  const health = (await cli.request("GET", "/health")) as Health;
+  const health = (await cli.request("GET", "/health")) as Health & { readonly folder?: string };
+  if (health.plugins === undefined) {
+    // Asked with --node from another machine.
+    const more = "What runs there and what is not well is in: svc node list";
+    cli.print(`It is ${health.state}${health.ok ? "" : ", and not ready for work"}. ${more}`, health);
+    if (!health.ok) process.exitCode = 1;
+    return;
+  }
   const { host, port } = cli.address();
   const { agents } = (await cli.request("GET", "/agents")) as { agents: readonly AgentLine[] };
   const { channels } = (await cli.request("GET", "/channels")) as { channels: readonly ChannelStatus[] };
@@ -40,7 +47,7 @@ export async function status(cli: Cli, { plugins: listed }: { readonly plugins: 
   const facts = {
     ...rest,
     address: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
-    folder: cli.folder,
+    folder: health.folder ?? cli.folder,
     ...(cli.note()?.log === undefined ? {} : { log: cli.logFile }),
     agents: agents.map(({ id, tier }) => ({ id, tier })),
     engines,

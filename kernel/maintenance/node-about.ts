@@ -18,11 +18,12 @@ export function createNodeAbout({ settings, health, address }: Pick<MaintenanceD
     const { configuration } = settings;
     if (of !== configuration) digests = settingDigests(configuration.document.raw, (raw) => secretPlaces(raw, configuration.composed.root));
     of = configuration;
-    const { version, problems } = health();
+    const { version, instance, problems } = health();
     const { url } = (settings.value.node ?? {}) as { url?: string };
     const at = address();
     return {
       version,
+      ...(instance === undefined ? {} : { instance }),
       ...(url === undefined ? {} : { url }),
       ...(at === undefined ? {} : { bind: `${at.host.includes(":") ? `[${at.host}]` : at.host}:${at.port}` }),
       troubles: problems.slice(0, MOST_TROUBLES).map((problem) => (problem.length > MOST_CHARS ? `${problem.slice(0, MOST_CHARS)}...` : problem)),

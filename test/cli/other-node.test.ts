@@ -93,6 +93,11 @@ describe.skipIf(NO_POSTGRES !== undefined)("--node with two daemons on one schem
     expect(await names("--node", "n2", "agent", "list")).toEqual(["Echo of n2"]);
     expect(await names("agent", "list", "--node", "n1")).toEqual(["Echo of n1"]);
     expect(await one.json("task", "list", "--node=n2")).toEqual([]);
+    expect(await one.json("daemon", "status", "--node", "n2")).toMatchObject({
+      node: { id: "n2" },
+      folder: two.folder,
+      address: `http://127.0.0.1:${port(two)}`,
+    });
     expect((await one.svc("config", "get", "node.id", "--node", "n1")).out).toContain("n1");
   });
 
@@ -115,12 +120,16 @@ describe.skipIf(NO_POSTGRES !== undefined)("--node with two daemons on one schem
 
   it("asks over TLS at a base path with the token, says what to do without one, and hands neither secret nor instance over", async () => {
     await using at = await proxy(port(two));
-    row("n9", { version: "1", url: at.url, troubles: [], settings: {} }, "elsewhere");
+    const { instance } = (await one.json<{ nodes: { name: string; about: { instance: string } }[] }>("node", "list")).nodes.find(({ name }) => name === "n2")
+      ?.about ?? { instance: "" };
+    row("n9", { version: "1", instance, url: at.url, troubles: [], settings: {} }, "elsewhere");
     // The daemon behind it calls itself n2, which only its own machine is told.
     const told = await asked.svc("agent", "list", "--node", "n9", "--json");
     expect(told).toEqual({ code: 0, err: "", out: expect.stringContaining("Echo of n2") });
     expect(at.heard.map(({ authorization }) => authorization)).toEqual([undefined, `Bearer ${TOKEN}`]);
     expect(at.heard.flatMap((headers) => Object.keys(headers)).filter((name) => name.startsWith("x-svc"))).toEqual([]);
+    const there = await asked.svc("daemon", "status", "--node", "n9");
+    expect(there).toMatchObject({ code: 0, out: expect.stringMatching(/^It is running\. .*svc node list\n$/) });
     const trusting = await openShell({ NODE_EXTRA_CA_CERTS: ca }, one.folder);
     const refused = await trusting.svc("agent", "list", "--node", "n9", "--json");
     expect(JSON.parse(refused.err)).toEqual({ code: "SVC_CLI_NODE_TOKEN", error: expect.stringContaining("SVC_TOKEN is not set") });
@@ -142,6 +151,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("--node with two daemons on one schem
     const { port: fakePort } = fake.address() as AddressInfo;
     await using redirecting = await proxy("redirect");
     await using own = await proxy(port(one));
+    await using another = await proxy(port(two));
     const judged = async (about: object, host?: string) => {
       row("n9", { version: "1", troubles: [], settings: {}, ...about }, host);
       const { code, err } = await asked.svc("agent", "list", "--node", "n9", "--json");
@@ -155,6 +165,9 @@ describe.skipIf(NO_POSTGRES !== undefined)("--node with two daemons on one schem
       expect(await judged({ url })).toMatchObject({ code: "SVC_CLI_NODE_OTHER" });
       expect(heard.map(({ authorization }) => authorization)).toEqual([undefined]);
     }
+    // A daemon of svc that is not the one that has told the URL.
+    expect(await judged({ url: another.url, instance: "00000000-0000-4000-8000-000000000000" })).toMatchObject({ code: "SVC_CLI_NODE_OTHER" });
+    expect(another.heard.map(({ authorization }) => authorization)).toEqual([undefined]);
     const plain = `http://127.0.0.1:${fakePort}`;
     expect(await judged({ url: "http://192.0.2.1:18800" })).toMatchObject({ code: "SVC_CLI_NODE_PLAIN", error: expect.stringContaining("ssh") });
     expect(await judged({ url: plain }, "elsewhere")).toMatchObject({ code: "SVC_CLI_NODE_PLAIN" });

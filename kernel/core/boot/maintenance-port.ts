@@ -28,7 +28,7 @@ export interface MaintenanceDeps {
   readonly bus: Pick<Bus, "node" | "publish" | "subscribe" | "inject">;
   now(): number;
   readonly settings: Pick<Settings, "value" | "configuration">;
-  health(): Pick<Health, "version" | "problems">;
+  health(): Pick<Health, "version" | "problems" | "instance">;
   address(): Address | undefined;
 }
 

@@ -196,7 +196,7 @@ const Health: Schema = {
 
 const Readiness = objectOf({ ready: flag }, { state, reasons: texts });
 
-const NodeAbout = objectOf({ version: text, troubles: texts, settings: recordOf(text) }, { url: text, bind: text });
+const NodeAbout = objectOf({ version: text, troubles: texts, settings: recordOf(text) }, { instance: text, url: text, bind: text });
 
 const StoreNode = objectOf(
   { name: text, boot: count, host: text, state: oneOf("alive", "draining", "silent", "dead"), beatMs: { type: "number" } },
