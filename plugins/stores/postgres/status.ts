@@ -71,8 +71,8 @@ export async function nodesOf(server: Server): Promise<readonly StoreNode[]> {
     `SELECT coalesce(name, folder) AS name, boot::float8 AS boot, host, pid,
       CASE WHEN NOT alive THEN 'dead' WHEN lease_until < clock_timestamp() THEN 'silent' WHEN draining THEN 'draining' ELSE 'alive' END AS state,
       greatest(0, extract(epoch FROM clock_timestamp() - lease_until) * 1000 + $1)::float8 AS beat,
-      (to_jsonb(n) ->> 'skew')::float8 AS skew, to_jsonb(n) -> 'about' AS about,
-      (SELECT count(*) FROM {s}.lane l WHERE l.owner = n.boot AND l.state = 'running')::float8 AS running,
+      (to_jsonb(n) ->> 'skew')::float8 AS skew, CASE WHEN alive THEN to_jsonb(n) -> 'about' END AS about,
+      CASE WHEN alive THEN (SELECT count(*) FROM {s}.lane l WHERE l.owner = n.boot AND l.state = 'running') ELSE 0 END::float8 AS running,
       ARRAY(SELECT l.name FROM {s}.lease l WHERE n.alive AND l.boot = n.boot ORDER BY l.name) AS holds
     FROM (SELECT * FROM {s}.node ORDER BY alive DESC, boot DESC LIMIT 200) n ORDER BY boot DESC`,
     [LEASE_MS],
