@@ -251,6 +251,22 @@ export type ChannelTraits = {
   readonly keyed?: boolean;
 };
 
+export type CodeIndexed = {
+  readonly agent: string;
+  /** Files of code looked at */
+  readonly files: number;
+  /** Of these, the ones that are new or have changed */
+  readonly read: number;
+  /** Files that are gone */
+  readonly removed: number;
+  readonly definitions: number;
+  /** Files of which nothing was read: too large, binary, or unreadable */
+  readonly skipped: number;
+  readonly durationMs: number;
+  /** The thread that did it */
+  readonly thread: number;
+};
+
 export type CronDecision = {
   readonly id: string;
   readonly approved: boolean;
@@ -932,6 +948,7 @@ export interface Answers {
     readonly deliveries: readonly WebhookDelivery[];
   };
   readonly "POST /api/admin/webhooks/{id}/test": WebhookReceipt;
+  readonly "POST /api/agents/{id}/code-index": CodeIndexed | string;
   readonly "POST /api/agents/{id}/index": Indexed | string;
   readonly "GET /api/agents/{id}/memory": MemoryFiles | MemoryText;
   readonly "GET /api/approvals": {

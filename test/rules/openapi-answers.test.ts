@@ -19,7 +19,6 @@ const SILENT = [
   "feature-a2a",
   "feature-attach",
   "feature-calls",
-  "feature-codeindex",
   "feature-dashboard",
   "feature-forge-hooks",
   "feature-graph",
@@ -34,7 +33,7 @@ const SILENT = [
 const UNASKED = ["POST /restart"];
 
 const config = {
-  agents: { ...AGENTS, foo: { ...AGENTS.foo, presence: { color: "#336699" } } },
+  agents: { ...AGENTS, foo: { ...AGENTS.foo, codeindex: true, presence: { color: "#336699" } } },
   crons: {
     sweep: { schedule: "0 3 * * *", agent: "foo", prompt: "look", fireToken: "the-token-of-sweep" },
     asked: { schedule: "0 4 * * *", agent: "foo", prompt: "look", approval: { action: "create", requestedBy: "foo", requestedAt: "2026-01-01T00:00:00Z" } },
@@ -314,6 +313,9 @@ describe("answers in GET /openapi.json", () => {
     await ask("POST", "/api/agents/foo/index", {});
     await ask("POST", "/api/agents/foo/index", {}, { accept: "text/event-stream" });
     await ask("POST", "/api/agents/nobody/index", {});
+    await ask("POST", "/api/agents/foo/code-index", {});
+    await ask("POST", "/api/agents/foo/code-index", {}, { accept: "text/event-stream" });
+    await ask("POST", "/api/agents/nobody/code-index", {});
     await askBoards(ask, "/boards");
     await askBoards(people, "/api/boards");
     await people("GET", "/api/board-labels?source=far&projects=p");

@@ -30,6 +30,7 @@ export default definePlugin({
     },
   },
   capabilities: ["agents", "files", "jobs", "routes"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     let made: Promise<CodeDesk> | undefined;
     const desk = () => {
