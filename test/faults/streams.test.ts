@@ -45,7 +45,9 @@ const residentMb = () => Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${da
 const openFiles = () => readdirSync(`/proc/${daemon.pid}/fd`).length;
 const task = async (text: string) => (await ask<{ ok: boolean }>(daemon.port, "/task", { agent: "echo", message: text })).body.ok;
 
-it("FAULT-29 a client that stops reading is dropped with a word on where to read on; the others hear everything, and memory stays", async () => {
+it("FAULT-29 a client that stops reading is dropped with a word on where to read on; the others hear everything, and memory stays", {
+  timeout: 60_000,
+}, async () => {
   const slow = connect({ host: "127.0.0.1", port: daemon.port });
   sockets.push(slow);
   await once(slow, "connect");
@@ -61,9 +63,11 @@ it("FAULT-29 a client that stops reading is dropped with a word on where to read
     rest = (parts.at(-1) as string).slice(-20);
   });
   const before = residentMb();
-  const count = 8_000;
-  expect((await ask(daemon.port, "/flood", { count, size: 4_000 })).status).toBe(200);
-  await vi.waitFor(() => expect(heard).toBe(count), { timeout: 20_000 });
+  // In pieces, so that on a busy machine this process is not the one that reads too slowly.
+  for (let told = 1_000; told <= 8_000; told += 1_000) {
+    expect((await ask(daemon.port, "/flood", { count: 1_000, size: 4_000 })).status).toBe(200);
+    await vi.waitFor(() => expect(heard).toBe(told), { timeout: 20_000 });
+  }
   // 32 MB went out; the slow one held at most what it may, and the newest thousand events are kept for late readers.
   // With a server they also wait on their way to the other daemons.
   expect(residentMb() - before).toBeLessThan(ON_SERVER === undefined ? 120 : 200);
