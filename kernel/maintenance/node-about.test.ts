@@ -27,5 +27,8 @@ describe("digests of settings", () => {
     expect(of("1234")).toEqual(of("4321"));
     expect(of("${ONE}")).not.toEqual(of("${TWO}"));
     expect(of("${ONE}")).not.toEqual(of("1234"));
+    const at = (url: string) => digests({ far: { urls: [url] } });
+    expect(at("https://me:one@h/")).toEqual(at("https://me:two@h/"));
+    expect(at("https://me:${ONE}@h/")).not.toEqual(at("https://me:${TWO}@h/"));
   });
 });

@@ -60,8 +60,12 @@ const digestOf = (value: unknown): string =>
     .digest("hex")
     .slice(0, DIGEST_CHARS);
 
-/** The order of an object's keys is no difference. */
+/** The password that an address may hold before its host. */
+const PASSWORD = /^([a-z][\w+.-]*:\/\/[^\s/@:]*:)[^\s/@]+(?=@)/i;
+
+/** The order of an object's keys is no difference, and a password in an address tells nothing. */
 function sorted(value: unknown): unknown {
+  if (typeof value === "string") return value.replace(PASSWORD, (whole, begin: string) => (whole.includes("${") ? whole : begin));
   if (Array.isArray(value)) return value.map(sorted);
   if (!isRecord(value)) return value;
   return Object.fromEntries(

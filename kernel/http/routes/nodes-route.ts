@@ -9,8 +9,10 @@ export function nodesRoute(kernel: Pick<Kernel, "nodes" | "node">): HttpRoute {
     path: "/nodes",
     summary: "The daemons that share the store",
     guard: "peer",
-    handle: async () => ({
-      nodes: (await kernel.nodes()) ?? [{ name: kernel.node.id, boot: 0, host: hostname(), pid: process.pid, state: "alive", beatMs: 0 }],
-    }),
+    async handle({ caller }) {
+      const nodes = (await kernel.nodes()) ?? [{ name: kernel.node.id, boot: 0, host: hostname(), pid: process.pid, state: "alive" as const, beatMs: 0 }];
+      // As with /health: only its own machine hears what is wrong.
+      return { nodes: caller.local ? nodes : nodes.map(({ about: _, holds: __, ...node }) => node) };
+    },
   };
 }
