@@ -141,6 +141,33 @@ export type AskAnswer = {
   readonly errorKind?: string;
 };
 
+export type AttachedMessage = {
+  readonly id: string;
+  readonly from: string;
+  readonly channel: string;
+  readonly text: string;
+  /** The text was longer */
+  readonly cut: boolean;
+  /** Unix time in milliseconds */
+  readonly answerBy: number;
+};
+
+export type AttachedSession = {
+  readonly session: string;
+  readonly program: string;
+  readonly cwd: string;
+  /** Messages that wait for it */
+  readonly depth: number;
+  /** A message can begin a turn of it */
+  readonly wakeable: boolean;
+  /** Unix time in milliseconds */
+  readonly lastEvent: number;
+  readonly pid?: number;
+  readonly agent?: string;
+  readonly mode?: "manual" | "notify" | "auto";
+  readonly permissionMode?: string;
+};
+
 export type Board = {
   readonly id: string;
   readonly name: string;
@@ -377,6 +404,97 @@ export type Error = {
   readonly field?: string;
 };
 
+export type ForgeAction = {
+  /** Unix time in milliseconds */
+  readonly at: number;
+  readonly forge: string;
+  readonly agent: string;
+  readonly askedBy: string;
+  readonly project: string;
+  readonly act: string;
+  readonly note: string;
+  /** What the agent was answered */
+  readonly said: string;
+  readonly task?: string;
+};
+
+export type ForgeBackfill = {
+  readonly forge: string;
+  /** Lists that were read */
+  readonly lists: number;
+  /** Notes on them */
+  readonly looked: number;
+  /** Of these, the ones that were not seen before */
+  readonly taken: number;
+  /** Lists that could not be read, each with the reason */
+  readonly failed: readonly string[];
+};
+
+export type ForgeDecision = {
+  /** Unix time in milliseconds */
+  readonly at: number;
+  readonly forge: string;
+  readonly url: string;
+  readonly via: "hook" | "backfill";
+  /** The agents that it started */
+  readonly agents: readonly string[];
+  /** Why it started none */
+  readonly reason?: string;
+};
+
+export type ForgeStatus = {
+  readonly name: string;
+  readonly origin: string;
+  /** Where it sends its webhooks */
+  readonly path: string;
+  readonly secret: "set" | "missing";
+  readonly agents: readonly {
+    readonly agent: string;
+    readonly shared: boolean;
+    readonly comments: boolean;
+    readonly login?: string;
+  }[];
+  /** Deliveries of all forges that nothing was decided about yet */
+  readonly waiting: number;
+  readonly runs: readonly {
+    readonly where: string;
+    readonly url: string;
+    readonly asker: string;
+  }[];
+  readonly looked?: {
+    readonly forge: string;
+    /** Lists that were read */
+    readonly lists: number;
+    /** Notes on them */
+    readonly looked: number;
+    /** Of these, the ones that were not seen before */
+    readonly taken: number;
+    /** Lists that could not be read, each with the reason */
+    readonly failed: readonly string[];
+    /** Unix time in milliseconds */
+    readonly at: number;
+  };
+};
+
+export type GuardDecision = {
+  readonly decision: "allow" | "deny";
+  readonly reason: string;
+  /** What holds the run: the operating system, or the reading of its commands */
+  readonly guard?: "wall" | "narrow";
+};
+
+export type GuardRefusal = {
+  /** Unix time in milliseconds */
+  readonly at: number;
+  readonly agent: string;
+  readonly autonomy: "report" | "propose";
+  readonly tool: string;
+  readonly reason: string;
+  readonly taskId?: string;
+  /** What holds the run: the operating system, or the reading of its commands */
+  readonly guard?: "wall" | "narrow";
+};
+
 export type Health = {
   readonly ok: boolean;
   readonly state: "starting" | "running" | "draining" | "stopped";
@@ -415,6 +533,19 @@ export type HeardEvent = {
   readonly text?: string;
   readonly data?: { readonly [name: string]: unknown };
   readonly source?: string;
+};
+
+/** In the form that the coding program prescribes for the output of its hooks; more is said in the program's own reference */
+export type HookAnswer = {
+  /** Shown to the person at the terminal */
+  readonly systemMessage?: string;
+  readonly hookSpecificOutput?: {
+    readonly hookEventName: string;
+    readonly additionalContext: string;
+  };
+  readonly decision?: "block" | "deny";
+  /** With a decision: what the turn goes on with */
+  readonly reason?: string;
 };
 
 export type Indexed = {
@@ -548,6 +679,14 @@ export type OperatorActionResult = {
   readonly truncated?: boolean;
 };
 
+export type PairingRequest = {
+  readonly account: string;
+  readonly sender: string;
+  readonly chat: string;
+  readonly at: string;
+  readonly name?: string;
+};
+
 export type Peer = {
   readonly name: string;
   readonly url: string;
@@ -627,6 +766,36 @@ export type Presence = {
   readonly note?: string;
   /** Unix time in milliseconds */
   readonly at?: number;
+};
+
+export type PushDevice = {
+  readonly id: string;
+  readonly name: string;
+  /** The host of its push service */
+  readonly service: string;
+  /** Unix time in milliseconds */
+  readonly addedAt: number;
+  /** When the last notice was sent to it, Unix time in milliseconds */
+  readonly lastAt?: number;
+  /** Why the last notice did not reach its push service */
+  readonly lastError?: string;
+  /** It subscribed with older keys: nothing reaches it until its page is opened again */
+  readonly stale?: true;
+};
+
+export type PushNotice = {
+  readonly id: string;
+  /** Unix time in milliseconds */
+  readonly at: number;
+  readonly title: string;
+  readonly text: string;
+  readonly priority?: number;
+};
+
+export type PushRegistration = {
+  readonly id: string;
+  /** What the device proves itself with; told this once */
+  readonly bearer: string;
 };
 
 export type Readiness = {
@@ -863,6 +1032,10 @@ export type WebhookReceipt = {
 /** What each route answers when it succeeds. A text where it is no JSON, undefined where there is none. */
 export interface Answers {
   readonly "GET /": string;
+  readonly "POST /a2a/notify": {
+    /** The HTTP status that the caller's webhook answered with */
+    readonly status: number;
+  };
   readonly "GET /agents": {
     readonly agents: readonly AgentSummary[];
   };
@@ -982,6 +1155,10 @@ export interface Answers {
   readonly "GET /api/budgets": {
     readonly budgets: readonly BudgetWindow[];
   };
+  readonly "GET /api/channels/botmsg/people": {
+    readonly waiting: readonly PairingRequest[];
+  };
+  readonly "POST /api/channels/botmsg/people": PairingRequest;
   readonly "GET /api/ledger": {
     readonly mode: "off" | "shadow" | "authoritative";
     readonly entry: LedgerEntry;
@@ -992,6 +1169,14 @@ export interface Answers {
   readonly "GET /api/presence": {
     readonly presence: readonly Presence[];
   };
+  readonly "GET /api/push/devices": {
+    readonly devices: readonly PushDevice[];
+  };
+  readonly "GET /api/push/recent": {
+    readonly notices: readonly PushNotice[];
+  };
+  readonly "POST /api/push/subscribe": PushRegistration;
+  readonly "DELETE /api/push/subscribe/{id}": undefined;
   readonly "GET /api/tasks": {
     readonly running: readonly RunningTask[];
     readonly queued: readonly RunningTask[];
@@ -1023,6 +1208,30 @@ export interface Answers {
     readonly decision: ApprovalDecision;
   };
   readonly "POST /ask": AskAnswer;
+  readonly "POST /attach/answer": {
+    readonly state: "answered" | "refused";
+  };
+  readonly "POST /attach/bind": {
+    readonly agent: string;
+    readonly mode: "manual" | "notify" | "auto";
+    readonly session: string;
+    /** The session that wore the agent until now */
+    readonly movedFrom?: string;
+  };
+  readonly "POST /attach/detach": {
+    readonly agent: string;
+    readonly session: string;
+  };
+  readonly "POST /attach/next": {
+    readonly items: readonly AttachedMessage[];
+    readonly left: number;
+  };
+  readonly "POST /attach/prompt": HookAnswer | string;
+  readonly "POST /attach/session-end": string;
+  readonly "POST /attach/session-start": HookAnswer | string;
+  readonly "GET /attach/sessions": readonly AttachedSession[];
+  readonly "POST /attach/stop": HookAnswer | string;
+  readonly "POST /attach/wait": string | undefined;
   readonly "GET /boards": {
     readonly boards: readonly Board[];
   };
@@ -1037,6 +1246,10 @@ export interface Answers {
   readonly "GET /channels": {
     readonly channels: readonly ChannelStatus[];
   };
+  readonly "GET /channels/botmsg/pair": {
+    readonly waiting: readonly PairingRequest[];
+  };
+  readonly "POST /channels/botmsg/pair": PairingRequest;
   readonly "POST /channels/{name}/test": {
     readonly ok: true;
     readonly detail: string;
@@ -1062,6 +1275,16 @@ export interface Answers {
     readonly events: readonly Envelope[];
     readonly gap?: true;
     readonly more?: boolean;
+  };
+  readonly "GET /forges": {
+    readonly forges: readonly ForgeStatus[];
+    readonly decisions: readonly ForgeDecision[];
+    readonly actions: readonly ForgeAction[];
+  };
+  readonly "POST /forges/{name}/backfill": ForgeBackfill;
+  readonly "POST /guard/check": GuardDecision;
+  readonly "GET /guard/log": {
+    readonly entries: readonly GuardRefusal[];
   };
   readonly "GET /health": Health;
   readonly "GET /ledger": {
@@ -1114,6 +1337,28 @@ export interface Answers {
   readonly "GET /presence": {
     readonly presence: readonly Presence[];
   };
+  readonly "PUT /push/api/device": undefined;
+  readonly "DELETE /push/api/device": undefined;
+  readonly "GET /push/api/key": {
+    /** Base64url, as browsers subscribe with it */
+    readonly publicKey: string;
+  };
+  readonly "POST /push/api/pair": PushRegistration;
+  readonly "GET /push/api/recent": {
+    readonly notices: readonly PushNotice[];
+  };
+  readonly "POST /push/codes": {
+    readonly code: string;
+    /** Unix time in milliseconds */
+    readonly expiresAt: number;
+  };
+  readonly "GET /push/devices": {
+    readonly devices: readonly PushDevice[];
+  };
+  readonly "DELETE /push/devices/{id}": undefined;
+  readonly "POST /push/relay": {
+    readonly ok: true;
+  };
   readonly "GET /ready": Readiness;
   readonly "POST /reload": ReloadReport;
   readonly "POST /restart": {
@@ -1129,6 +1374,15 @@ export interface Answers {
     readonly traces: readonly Trace[];
   };
   readonly "GET /traces/{id}": Trace;
+  readonly "POST /webhook/forge_a": {
+    readonly accepted: number;
+  } | undefined;
+  readonly "POST /webhook/forge_b": {
+    readonly accepted: number;
+  } | undefined;
+  readonly "POST /webhook/wacli": {
+    readonly accepted: true;
+  };
   readonly "POST /webhook/{agentId}": WebhookReceipt;
   readonly "POST /webhook/{agentId}/{source}": WebhookReceipt;
   readonly "GET /webhooks": {

@@ -13,7 +13,7 @@ export async function publishedTypes(entries: readonly { readonly path: string; 
   const { readAnswers } = await load<typeof import("../../kernel/http/api-answers.ts")>("kernel/http/api-answers.ts");
   const { apiTypes } = await load<typeof import("../../cli/api-types.ts")>("cli/api-types.ts");
   const described = entries.flatMap(({ path, source }) => {
-    const name = /^ {2}answers: \(\) => import\("\.\/([\w/-]+)\.js"\),$/m.exec(source)?.[1];
+    const name = /^ +answers: \(\) => import\("\.\/([\w/-]+)\.js"\),$/m.exec(source)?.[1];
     return name === undefined ? [] : [{ owner: path, file: `${path}/${name}.ts` }];
   });
   const owners = [{ owner: "kernel", file: "kernel/http/routes/answers.ts" }, ...described];

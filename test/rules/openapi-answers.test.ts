@@ -3,31 +3,15 @@ import { basename, dirname, join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { type Approvals, definePlugin, listOf, objectOf, type Plugin, type WorkItem } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
-import { type AnswerDocument, answerJudge } from "../kit/answers.ts";
+import type { AnswerDocument } from "../kit/answers.ts";
 import { AGENTS, bearer, type Guarded, get, guarded, REMOTE } from "./auth.harness.ts";
-
-const FIRST_PARTY = ["actions", "channels", "features", "tiers"].flatMap((kind) => {
-  const folder = join(import.meta.dirname, "../../plugins", kind);
-  return readdirSync(folder).map((name) => join(folder, name));
-});
+import { type Ask, askJudged, FIRST_PARTY, JUDGED_APART, operationsOf } from "./openapi-answers.harness.ts";
 
 /** Plugins with routes that say nothing of their answers yet. */
-const SILENT = [
-  "channel-botmsg",
-  "channel-phonemsg",
-  "channel-push",
-  "feature-a2a",
-  "feature-attach",
-  "feature-calls",
-  "feature-dashboard",
-  "feature-forge-hooks",
-  "feature-graph",
-  "feature-mcp",
-  "feature-phone-triage",
-  "feature-procedures",
-  "feature-workflows",
-  "tier-cli-a",
-];
+const SILENT = ["feature-calls", "feature-dashboard", "feature-graph", "feature-mcp", "feature-procedures", "feature-workflows"];
+
+/** Judged here: what is described, but for what another file judges. */
+const isJudgedHere = (plugin: string): boolean => !SILENT.includes(plugin) && !Object.values(JUDGED_APART).flat<string>().includes(plugin);
 
 /** Described, and not asked here: a restart is the daemon's own process. */
 const UNASKED = ["POST /restart"];
@@ -100,8 +84,6 @@ const acme = (answers: Plugin["answers"]): Plugin<never> =>
       ctx.provide.route({ method: "GET", path: "/acme/:id", guard: "loopback", handle: () => ({ id: "x" }) });
     },
   }) as Plugin<never>;
-
-type Ask = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Record<string, unknown>>;
 
 async function askKernel(at: Guarded, ask: Ask): Promise<void> {
   const asJson = { accept: "application/json" };
@@ -249,13 +231,6 @@ const hasRoutes = (folder: string): boolean =>
     .filter((file) => /^(?!dist|node_modules)[^.]*\.ts$/.test(file))
     .some((file) => /provide\.route\(|provide\.route,|provideRoute\(/.test(readFileSync(join(folder, file), "utf8")));
 
-type Operation = AnswerDocument["paths"][string][string] & { readonly tags: readonly [string] };
-
-const operationsOf = (paths: AnswerDocument["paths"]): [string, Operation][] =>
-  Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]): [string, Operation] => [`${method.toUpperCase()} ${path}`, operation as Operation]),
-  );
-
 const documentOf = async (daemon: string) => (await get(daemon, "/openapi.json")).body as unknown as AnswerDocument;
 const valid = async (document: AnswerDocument) => (await new Validator().validate(structuredClone(document) as never)).valid;
 
@@ -277,32 +252,11 @@ describe("answers in GET /openapi.json", () => {
 
   it("are those that a daemon really gives, errors too, without a member that the document does not name", async () => {
     const at = await guarded({ config, plugins: [far], options: { known: FIRST_PARTY } });
-    const [seen, wrong, told] = [new Set<string>(), [] as string[], new Set<string>()];
     const { secret } = await at.token("dashboard:write");
-    const bases = { daemon: at.daemon, dashboard: at.dashboard };
-    const judges = new Map<string, ReturnType<typeof answerJudge>>();
-    for (const server of Object.keys(bases)) {
-      const document = (await get(at.daemon, `/openapi.json?server=${server}`)).body as unknown as AnswerDocument;
-      judges.set(server, answerJudge(document));
-      for (const [route, { tags }] of operationsOf(document.paths)) if (!SILENT.includes(tags[0])) told.add(route);
-    }
-    const asking =
-      (server: keyof typeof bases, always: Record<string, string> = {}) =>
-      async (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => {
-        const json = body === undefined ? {} : { body: JSON.stringify(body) };
-        const response = await fetch(bases[server] + path, { method, headers: { "content-type": "application/json", ...always, ...headers }, ...json });
-        const [type = ""] = (response.headers.get("content-type") ?? "").split(";");
-        const open = path.startsWith("/events") && type === "text/event-stream";
-        const text = open ? "" : await response.text();
-        if (open) await response.body?.cancel();
-        const judged = judges.get(server)?.judge({ method, path, status: response.status, type, text });
-        if (response.status < 400) seen.add(judged?.route ?? "");
-        wrong.push(...(judged?.wrong ?? []).map((what) => `${method} ${path} ${response.status}: ${what}\n${text.slice(0, 600)}`));
-        return text === "" || type !== "application/json" ? {} : (JSON.parse(text) as Record<string, unknown>);
-      };
-    const ask = asking("daemon");
+    const asking = await askJudged(at, { daemon: at.daemon, dashboard: at.dashboard }, isJudgedHere);
+    const ask = asking.on("daemon");
     await askKernel(at, ask);
-    const people = asking("dashboard", bearer(secret));
+    const people = asking.on("dashboard", bearer(secret));
     await askPlugins(ask, people);
     await askQuestions(ask, "/approvals");
     await askQuestions(people, "/api/approvals");
@@ -321,8 +275,8 @@ describe("answers in GET /openapi.json", () => {
     await people("GET", "/api/board-labels?source=far&projects=p");
     await ask("POST", "/notify", { text: "hear", channel: "mail", chat: "1" });
     await ask("POST", "/notify", { text: "hear", channel: "none", chat: "1" });
-    expect(wrong).toEqual([]);
-    expect([...told].filter((route) => !seen.has(route)).sort()).toEqual(UNASKED);
+    expect(asking.wrong).toEqual([]);
+    expect(asking.unasked()).toEqual(UNASKED);
   });
 
   it("are read when somebody asks for the document, and not before", async () => {

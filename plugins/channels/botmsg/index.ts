@@ -11,6 +11,7 @@ export default definePlugin<Settings>({
   svc: "^0.1.0",
   config: { at: "channels.botmsg", schema, check: checkSection },
   capabilities: ["agents", "events", "fetch", "render", "routes", "store", "tasks"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     const { acknowledge = "👀" } = ctx.config;
     let client: Client | undefined;

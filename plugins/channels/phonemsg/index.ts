@@ -13,6 +13,7 @@ export default definePlugin<Settings>({
   svc: "^0.1.0",
   config: { at: "channels.phonemsg", schema, check: checkSection },
   capabilities: ["agents", "data-folder", "events", "fetch", "files", "jobs", "network", "render", "routes", "store", "tasks"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     const { acknowledge = "👀" } = ctx.config;
     let client: Client | undefined;

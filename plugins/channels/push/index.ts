@@ -21,6 +21,7 @@ export default definePlugin<PushSettings>({
   svc: "^0.1.0",
   config: { at: "channels.push", schema: PUSH, check: checkPush },
   capabilities: ["data-folder", "fetch", "files", "routes", "services", "store"],
+  answers: () => import("./answers.js"),
   scopes: [{ name: "push:device", summary: "one phone: its own registration and what was pushed" }],
   setup(ctx) {
     const { relayTo, subject = "", ttlSeconds, keepRecent, allowedHosts } = ctx.config;

@@ -9,6 +9,7 @@ export default definePlugin({
   version: "0.1.0",
   svc: "^0.1.0",
   capabilities: ["fetch", "routes"],
+  answers: () => import("./answers.js"),
   scopes: [{ name: "a2a:call", summary: "call the agent that svc a2a serves" }],
   setup(ctx) {
     ctx.provide.route(notifyRoute(ctx.fetch));

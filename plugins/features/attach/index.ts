@@ -20,6 +20,7 @@ export default definePlugin({
   version: "0.1.0",
   svc: "^0.1.0",
   capabilities: ["agents", "data-folder", "files", "jobs", "routes", "store"],
+  answers: () => import("./answers.js"),
   setup(ctx): Lifecycle {
     let opening: Promise<Coordinator> | undefined;
     /** Whether some session wears an agent; unknown until it is first asked. */

@@ -17,6 +17,7 @@ export const forgeHooks = (options: HubOptions = {}) =>
     // Of the section of forge_a it reads the receiver's port alone.
     ...(options.port === undefined ? { config: { at: "channels.forge_a" } } : {}),
     capabilities: ["agents", "events", "jobs", "routes", "store", "tasks", "traces"],
+    answers: () => import("./answers.js"),
     setup(ctx) {
       let opened: Promise<Hub> | undefined;
       const open = (): Promise<Hub> => {

@@ -15,6 +15,7 @@ export default definePlugin<TriageSettings>({
   svc: "^0.1.0",
   config: { at: "phoneTriage", schema: TRIAGE, check: checkTriage },
   capabilities: ["agents", "env:*", "files", "jobs", "routes", "services", "spawn", "store", "tasks"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     let settings = ctx.config;
     const triage = new Triage(ctx, () => settings);

@@ -28,6 +28,7 @@ export default definePlugin<Section>({
   },
   config: { at: "tiers.cli-a", schema: sectionSchema },
   capabilities: ["services", "spawn", "warm", "media", "agents", "routes", "store", "files", "env:PATH", ...READ.map((name) => `env:${name}` as const)],
+  answers: () => import("./answers.js"),
   setup(ctx): Lifecycle<Section> {
     const log = createGuardLog(ctx);
     let made: Promise<SandboxLevels> | undefined;
