@@ -20,21 +20,36 @@ export function contextTexts({ system, layers, history, prompt }: Words): readon
  * one by now. Of a long history the newest messages are hashed: a turn must not cost more the longer a conversation is.
  */
 export function contextDigest({ system, layers, history, prompt }: Words): readonly ContextPart[] {
-  const parts = numbered(layers).filter(hasText).map(measured);
-  if (system !== "") parts.unshift(preamble(system));
+  const parts = numbered(layers).map(repeated);
+  if (system !== "") parts.unshift(repeated({ name: "system", text: system }));
   if (history.length > 0) parts.push(digestOfMessages(history));
   if (prompt !== "") parts.push(measured({ name: "prompt", text: prompt }));
   return parts;
 }
 
 const MESSAGES = "messages";
-/** So many messages at the end of a history are hashed. */
-const NEWEST = 32;
+/** So many messages at the end of a history are hashed, beside how many there are and how long they are together. */
+const NEWEST = 8;
+/** Texts whose hash is remembered. */
+const MOST_HASHES = 200;
 
 const asText = (messages: readonly Said[]): string => messages.map(({ role, text }) => `${role}: ${text}`).join("\n");
 const hasText = ({ text }: ContextText): boolean => text !== "";
 const hashOf = (text: string): string => hash("sha256", text, "hex").slice(0, 16);
 const measured = ({ name, text }: ContextText): ContextPart => ({ name, characters: text.length, hash: hashOf(text) });
+
+/** An agent's preamble and most of its layers are the same texts in all its turns. */
+const hashes = new Map<string, string>();
+
+function repeated({ name, text }: ContextText): ContextPart {
+  let known = hashes.get(text);
+  if (known === undefined) {
+    known = hashOf(text);
+    if (hashes.size === MOST_HASHES) hashes.clear();
+    hashes.set(text, known);
+  }
+  return { name, characters: text.length, hash: known };
+}
 
 function digestOfMessages(history: readonly Said[]): ContextPart {
   let characters = 0;
@@ -53,17 +68,4 @@ function numbered(layers: Words["layers"]): readonly ContextText[] {
       seen.set(name, count);
       return { name: count === 1 ? name : `${name} (${count})`, text };
     });
-}
-
-/** The preamble of an agent is the same text in all its turns. */
-const preambles = new Map<string, ContextPart>();
-const MOST_PREAMBLES = 100;
-
-function preamble(text: string): ContextPart {
-  const known = preambles.get(text);
-  if (known !== undefined) return known;
-  if (preambles.size === MOST_PREAMBLES) preambles.clear();
-  const made = measured({ name: "system", text });
-  preambles.set(text, made);
-  return made;
 }

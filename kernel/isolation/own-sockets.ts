@@ -41,7 +41,7 @@ const workers = new WeakMap<Socket, Promise<string | undefined>>();
  * program says or leaves out. Looked up once a connection, and only while a program works for a task. Undefined where there is no `/proc`.
  */
 export function taskBehind(dataFolder: string, socket: Socket): Promise<string | undefined> | undefined {
-  const trees = workingTrees(`${folderMark(dataFolder)}.`);
+  const trees = workingTrees(dataFolder);
   if (trees.length === 0 || !peerOf(socket).own) return workers.get(socket);
   let found = workers.get(socket);
   if (found === undefined) {

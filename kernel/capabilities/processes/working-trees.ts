@@ -1,3 +1,4 @@
+import { folderMark } from "../../base/process-identity.ts";
 import type { Tree } from "./process-tree.ts";
 
 /** The processes that work for one task. */
@@ -14,5 +15,11 @@ export function beginWork(tree: WorkingTree): () => void {
   return () => void trees.delete(tree);
 }
 
-/** Those whose mark begins with this one. */
-export const workingTrees = (marker: string): readonly WorkingTree[] => [...trees].filter(({ mark }) => mark.startsWith(marker));
+const NONE: readonly WorkingTree[] = [];
+
+/** Those that a daemon on this data folder has started. Asked with each request: where no program works, nothing is worked out. */
+export function workingTrees(dataFolder: string): readonly WorkingTree[] {
+  if (trees.size === 0) return NONE;
+  const marker = `${folderMark(dataFolder)}.`;
+  return [...trees].filter(({ mark }) => mark.startsWith(marker));
+}
