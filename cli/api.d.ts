@@ -476,6 +476,57 @@ export type ForgeStatus = {
   };
 };
 
+export type GraphChange = {
+  readonly change: "add" | "edit" | "remove";
+  readonly node: GraphNode;
+  /** As its author says */
+  readonly confidence: number;
+  /** The agent that proposed it */
+  readonly by?: string;
+  readonly reason?: string;
+  /** What the reviewing agent said */
+  readonly review?: string;
+};
+
+export type GraphDraft = {
+  readonly id: string;
+  readonly file: string;
+  /** Stands for the content of the file */
+  readonly digest: string;
+  readonly change?: GraphChange;
+  /** Why the file holds no change */
+  readonly problem?: string;
+};
+
+export type GraphDrafted = {
+  readonly change: "add" | "edit" | "remove";
+  readonly node: string;
+  readonly outcome: "applied" | "reviewed" | "draft" | "dropped";
+  /** The id of the draft that waits for a person */
+  readonly draft?: string;
+  readonly reason?: string;
+};
+
+export type GraphHit = {
+  readonly node: GraphNode;
+  /** The weighted sum of the other two */
+  readonly score: number;
+  /** By the words of the request */
+  readonly bm25: number;
+  /** By the nodes near it that the request fits */
+  readonly graph: number;
+};
+
+export type GraphNode = {
+  readonly id: string;
+  readonly title: string;
+  readonly links: readonly string[];
+  readonly keywords: readonly string[];
+  readonly text: string;
+  /** The id of the node that it is a part of; a root has none */
+  readonly parent?: string;
+};
+
 export type GuardDecision = {
   readonly decision: "allow" | "deny";
   readonly reason: string;
@@ -604,6 +655,23 @@ export type LedgerRow = {
   };
   readonly assignedBy?: string;
 };
+
+export type McpError = {
+  readonly jsonrpc: "2.0";
+  readonly error: {
+    readonly code: number;
+    readonly message: string;
+    readonly data?: unknown;
+  };
+  readonly id: string | number | null;
+};
+
+/** An answer of JSON-RPC, whose result the Model Context Protocol describes */
+export type McpMessage = {
+  readonly jsonrpc: "2.0";
+  readonly id: string | number | null;
+  readonly result: { readonly [name: string]: unknown };
+} | McpError;
 
 export type MemoryFiles = {
   readonly files: readonly {
@@ -766,6 +834,38 @@ export type Presence = {
   readonly note?: string;
   /** Unix time in milliseconds */
   readonly at?: number;
+};
+
+export type Procedure = {
+  /** `deploy`, `ada/deploy` of the workspace of the agent ada, `user/deploy` */
+  readonly id: string;
+  readonly source: "procedures" | "workspace" | "user";
+  readonly file: string;
+  readonly name: string;
+  readonly description: string;
+  readonly state: "draft" | "in use" | "broken" | "empty";
+  /** It is for these alone */
+  readonly agents?: readonly string[];
+  /** The group of runs that it was learned from */
+  readonly cluster?: string;
+  /** Why it cannot be used */
+  readonly problem?: string;
+  /** How well it fits the words that were asked about */
+  readonly score?: number;
+};
+
+export type ProcedurePass = {
+  /** Runs that were looked at */
+  readonly runs: number;
+  /** Groups of runs alike that are large enough */
+  readonly clusters: number;
+  readonly drafts: readonly string[];
+  /** Groups that hold no procedure */
+  readonly none: number;
+  readonly failed: readonly {
+    readonly agent: string;
+    readonly reason: string;
+  }[];
 };
 
 export type PushDevice = {
@@ -1159,6 +1259,20 @@ export interface Answers {
     readonly waiting: readonly PairingRequest[];
   };
   readonly "POST /api/channels/botmsg/people": PairingRequest;
+  readonly "GET /api/graph": {
+    readonly nodes: readonly GraphNode[];
+    readonly broken: readonly {
+      readonly file: string;
+      readonly problem: string;
+    }[];
+    readonly hits?: readonly GraphHit[];
+  };
+  readonly "GET /api/graph/drafts": {
+    readonly drafts: readonly GraphDraft[];
+  };
+  readonly "GET /api/graph/nodes/{id}": {
+    readonly node: GraphNode;
+  };
   readonly "GET /api/ledger": {
     readonly mode: "off" | "shadow" | "authoritative";
     readonly entry: LedgerEntry;
@@ -1168,6 +1282,54 @@ export interface Answers {
   };
   readonly "GET /api/presence": {
     readonly presence: readonly Presence[];
+  };
+  readonly "GET /api/procedures": {
+    readonly procedures: readonly Procedure[];
+    readonly unread?: number;
+    readonly overfull?: readonly {
+      readonly folder: string;
+      /** Files beyond those that are read */
+      readonly unread: number;
+    }[];
+  };
+  readonly "GET /api/procedures/one": {
+    readonly procedure: {
+      /** `deploy`, `ada/deploy` of the workspace of the agent ada, `user/deploy` */
+      readonly id: string;
+      readonly source: "procedures" | "workspace" | "user";
+      readonly file: string;
+      readonly name: string;
+      readonly description: string;
+      readonly state: "draft" | "in use" | "broken" | "empty";
+      readonly body: string;
+      /** It is for these alone */
+      readonly agents?: readonly string[];
+      /** The group of runs that it was learned from */
+      readonly cluster?: string;
+      /** Why it cannot be used */
+      readonly problem?: string;
+    };
+  };
+  readonly "POST /api/procedures/promote": {
+    readonly procedure: {
+      /** `deploy`, `ada/deploy` of the workspace of the agent ada, `user/deploy` */
+      readonly id: string;
+      readonly source: "procedures" | "workspace" | "user";
+      readonly file: string;
+      readonly name: string;
+      readonly description: string;
+      /** It is for these alone */
+      readonly agents?: readonly string[];
+      /** The group of runs that it was learned from */
+      readonly cluster?: string;
+      /** Why it cannot be used */
+      readonly problem?: string;
+    };
+  };
+  readonly "POST /api/procedures/reject": {
+    readonly id: string;
+    /** Where the draft is kept now */
+    readonly file: string;
   };
   readonly "GET /api/push/devices": {
     readonly devices: readonly PushDevice[];
@@ -1282,6 +1444,31 @@ export interface Answers {
     readonly actions: readonly ForgeAction[];
   };
   readonly "POST /forges/{name}/backfill": ForgeBackfill;
+  readonly "GET /graph": {
+    readonly nodes: readonly GraphNode[];
+    readonly broken: readonly {
+      readonly file: string;
+      readonly problem: string;
+    }[];
+    readonly hits?: readonly GraphHit[];
+  };
+  readonly "POST /graph/draft": {
+    readonly drafted: readonly GraphDrafted[];
+  };
+  readonly "GET /graph/drafts": {
+    readonly drafts: readonly GraphDraft[];
+  };
+  readonly "POST /graph/drafts/{id}/promote": {
+    readonly change: GraphChange;
+  };
+  readonly "POST /graph/drafts/{id}/reject": {
+    readonly id: string;
+    /** Where the draft is kept now */
+    readonly file: string;
+  };
+  readonly "GET /graph/nodes/{id}": {
+    readonly node: GraphNode;
+  };
   readonly "POST /guard/check": GuardDecision;
   readonly "GET /guard/log": {
     readonly entries: readonly GuardRefusal[];
@@ -1302,6 +1489,9 @@ export interface Answers {
     readonly mode: "off" | "shadow" | "authoritative";
     readonly released: boolean;
   };
+  readonly "POST /mcp/{agent}": McpMessage | string | unknown;
+  readonly "GET /mcp/{agent}": unknown;
+  readonly "DELETE /mcp/{agent}": unknown;
   readonly "POST /mesh/announce": {
     readonly ok: true;
     readonly id: string;
@@ -1336,6 +1526,57 @@ export interface Answers {
   readonly "GET /openapi.json": { readonly [name: string]: unknown };
   readonly "GET /presence": {
     readonly presence: readonly Presence[];
+  };
+  readonly "GET /procedures": {
+    readonly procedures: readonly Procedure[];
+    readonly unread?: number;
+    readonly overfull?: readonly {
+      readonly folder: string;
+      /** Files beyond those that are read */
+      readonly unread: number;
+    }[];
+  };
+  readonly "POST /procedures/extract": {
+    readonly pass: ProcedurePass | null;
+  };
+  readonly "GET /procedures/one": {
+    readonly procedure: {
+      /** `deploy`, `ada/deploy` of the workspace of the agent ada, `user/deploy` */
+      readonly id: string;
+      readonly source: "procedures" | "workspace" | "user";
+      readonly file: string;
+      readonly name: string;
+      readonly description: string;
+      readonly state: "draft" | "in use" | "broken" | "empty";
+      readonly body: string;
+      /** It is for these alone */
+      readonly agents?: readonly string[];
+      /** The group of runs that it was learned from */
+      readonly cluster?: string;
+      /** Why it cannot be used */
+      readonly problem?: string;
+    };
+  };
+  readonly "POST /procedures/promote": {
+    readonly procedure: {
+      /** `deploy`, `ada/deploy` of the workspace of the agent ada, `user/deploy` */
+      readonly id: string;
+      readonly source: "procedures" | "workspace" | "user";
+      readonly file: string;
+      readonly name: string;
+      readonly description: string;
+      /** It is for these alone */
+      readonly agents?: readonly string[];
+      /** The group of runs that it was learned from */
+      readonly cluster?: string;
+      /** Why it cannot be used */
+      readonly problem?: string;
+    };
+  };
+  readonly "POST /procedures/reject": {
+    readonly id: string;
+    /** Where the draft is kept now */
+    readonly file: string;
   };
   readonly "PUT /push/api/device": undefined;
   readonly "DELETE /push/api/device": undefined;

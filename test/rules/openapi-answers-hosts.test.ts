@@ -120,7 +120,7 @@ describe("answers of routes that other programs of this machine call are those t
     const port = () => at.kernel.servers.find(({ name }) => name === "forge")?.port;
     await expect.poll(port, { timeout: 20_000 }).toBeGreaterThan(0);
     const bases = { daemon: at.daemon, forge: `http://127.0.0.1:${port()}` };
-    const asking = await askJudged(at, bases, (plugin) => (JUDGED_APART.hosts as readonly string[]).includes(plugin));
+    const asking = await askJudged(at, bases, JUDGED_APART.hosts);
     const ask = asking.on("daemon");
     await askGuard(ask);
     await askAttach(at, ask);

@@ -13,6 +13,7 @@ export const FIRST_PARTY = ["actions", "channels", "features", "tiers"].flatMap(
 export const JUDGED_APART = {
   channels: ["channel-botmsg", "channel-phonemsg", "channel-push"],
   hosts: ["feature-a2a", "feature-attach", "feature-forge-hooks", "feature-phone-triage", "tier-cli-a"],
+  knowledge: ["feature-graph", "feature-mcp", "feature-procedures"],
 } as const;
 
 /** An operation, with the plugin that has it. */
@@ -36,15 +37,28 @@ export interface Asking {
   unasked(): readonly string[];
 }
 
-/** Judges answers of a daemon by the document that it gives itself. `judged` says of which plugins all routes are to be asked. */
-export async function askJudged(at: Pick<Guarded, "daemon">, bases: Readonly<Record<string, string>>, judged: (plugin: string) => boolean): Promise<Asking> {
+/**
+ * Judges answers of a daemon by the document that it gives itself. `judged` says of which plugins all routes are to be asked; of a list,
+ * each must have some: a plugin that the configuration does not activate has none to be missed.
+ */
+export async function askJudged(
+  at: Pick<Guarded, "daemon">,
+  bases: Readonly<Record<string, string>>,
+  judged: readonly string[] | ((plugin: string) => boolean),
+): Promise<Asking> {
   const [seen, told, wrong] = [new Set<string>(), new Set<string>(), [] as string[]];
+  const isJudged = typeof judged === "function" ? judged : (plugin: string) => judged.includes(plugin);
+  const active = new Set<string>();
   const judges = new Map<string, ReturnType<typeof answerJudge>>();
   for (const server of Object.keys(bases)) {
     const document = (await get(at.daemon, `/openapi.json?server=${server}`)).body as unknown as AnswerDocument;
     judges.set(server, answerJudge(document));
-    for (const [route, { tags }] of operationsOf(document.paths)) if (judged(tags[0])) told.add(route);
+    for (const [route, { tags }] of operationsOf(document.paths)) {
+      active.add(tags[0]);
+      if (isJudged(tags[0])) told.add(route);
+    }
   }
+  if (typeof judged !== "function") wrong.push(...judged.filter((plugin) => !active.has(plugin)).map((plugin) => `${plugin} has no routes here`));
   return {
     wrong,
     unasked: () => [...told].filter((route) => !seen.has(route)).sort(),

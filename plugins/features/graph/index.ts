@@ -14,6 +14,7 @@ export default definePlugin<GraphSettings>({
   svc: "^0.1.0",
   config: { at: "graph", schema: GRAPH, check: checkGraph },
   capabilities: ["agents", "data-folder", "events", "files", "routes", "services", "tasks", "traces"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     let settings = ctx.config;
     let opened: Promise<Opened> | undefined;

@@ -8,6 +8,7 @@ export default definePlugin({
   version: "0.1.0",
   svc: "^0.1.0",
   capabilities: ["agents", "routes", "tools"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     for (const route of [mcpRoute(ctx), noSessions("GET"), noSessions("DELETE")]) ctx.provide.route(route);
   },

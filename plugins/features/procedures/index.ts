@@ -17,6 +17,7 @@ export default definePlugin<ProcedureSettings>({
   svc: "^0.1.0",
   config: { at: "procedures", schema: PROCEDURES, check: checkProcedures },
   capabilities: ["agents", "data-folder", "events", "files", "jobs", "models", "routes", "store", "tasks", "traces"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     let settings = ctx.config;
     let opened: Promise<Opened> | undefined;
