@@ -1129,6 +1129,265 @@ export type WebhookReceipt = {
   readonly duplicate?: true;
 };
 
+export type Workflow = {
+  /** Its head: without nodes and edges */
+  readonly definition: { readonly [name: string]: unknown };
+  /** Of what is run; empty where it cannot be */
+  readonly hash: string;
+  readonly format: "yaml" | "json";
+  /** As people name it */
+  readonly file: string;
+  readonly inputSchema: { readonly [name: string]: WorkflowField };
+  readonly problems: readonly WorkflowProblem[];
+  readonly broken: boolean;
+  readonly lastRuns?: readonly WorkflowLastRun[];
+  readonly starters?: readonly {
+    readonly kind: "schedule" | "webhook" | "messages";
+    readonly id: string;
+    readonly detail?: string;
+  }[];
+  readonly nextStart?: string;
+};
+
+export type WorkflowEntry = {
+  readonly kind: "api" | "cli" | "webhook" | "cron" | "match" | "action" | "agent" | "a2a" | "sub" | "replay";
+  readonly ref?: string;
+};
+
+export type WorkflowError = {
+  readonly code: string;
+  readonly message: string;
+  readonly node?: string;
+  readonly iteration?: string;
+  readonly attempt?: number;
+  readonly details?: unknown;
+};
+
+export type WorkflowField = {
+  readonly type: "string" | "number" | "integer" | "boolean" | "object" | "array";
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  readonly example?: unknown;
+  readonly required?: boolean;
+  readonly description?: string;
+};
+
+export type WorkflowFold = {
+  readonly runId: string;
+  readonly same: boolean;
+  readonly firstDifference?: {
+    readonly seq: number;
+    readonly was?: {
+      readonly kind: string;
+      readonly step?: string;
+      readonly ports?: readonly string[];
+      readonly name?: string;
+    };
+    readonly now?: {
+      readonly kind: string;
+      readonly step?: string;
+      readonly ports?: readonly string[];
+      readonly name?: string;
+    };
+  };
+};
+
+export type WorkflowFormField = {
+  readonly name: string;
+  readonly kind: "text" | "long-text" | "number" | "boolean" | "select" | "multi-select" | "date";
+  readonly label?: string;
+  readonly required?: boolean;
+  readonly default?: unknown;
+  readonly help?: string;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly min?: number | string;
+  readonly max?: number | string;
+  readonly integer?: boolean;
+  readonly options?: readonly (string | {
+    readonly value: string;
+    readonly label?: string;
+  })[];
+};
+
+/** What else it has depends on its kind */
+export type WorkflowJournalEntry = {
+  readonly seq: number;
+  /** Such as step.ended */
+  readonly kind: string;
+  readonly at: string;
+};
+
+export type WorkflowLastRun = {
+  readonly id: string;
+  readonly status: "running" | "paused" | "completed" | "failed" | "canceled";
+  readonly createdAt: string;
+  readonly waitsForPerson?: true;
+  readonly endedAt?: string;
+};
+
+export type WorkflowProblem = {
+  readonly message: string;
+  /** JSON pointer into the definition */
+  readonly pointer: string;
+  readonly line: number;
+  readonly column: number;
+  readonly severity: "error" | "warning";
+  /** Such as SCHEMA or UNREACHABLE */
+  readonly code: string;
+};
+
+export type WorkflowRefused = {
+  readonly error: string;
+  readonly code: string;
+  readonly path?: string;
+  readonly field?: string;
+  readonly hint?: string;
+  readonly problems?: readonly WorkflowProblem[];
+  /** As people name it */
+  readonly file?: string;
+  readonly reason?: string;
+};
+
+export type WorkflowRun = {
+  readonly id: string;
+  readonly workflowId: string;
+  /** Of what is run; empty where it cannot be */
+  readonly hash: string;
+  readonly status: "running" | "paused" | "completed" | "failed" | "canceled";
+  readonly entry: WorkflowEntry;
+  readonly rootId: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly waits: readonly WorkflowWait[];
+  readonly name?: string;
+  readonly parentRunId?: string;
+  readonly parentStep?: string;
+  readonly restartOf?: string;
+  /** What it was started with */
+  readonly input?: unknown;
+  readonly output?: unknown;
+  readonly error?: WorkflowError;
+  readonly endedAt?: string;
+  /** The latest output of each node */
+  readonly context?: { readonly [name: string]: unknown };
+};
+
+export type WorkflowRunDetail = {
+  readonly id: string;
+  readonly workflowId: string;
+  /** Of what is run; empty where it cannot be */
+  readonly hash: string;
+  readonly status: "running" | "paused" | "completed" | "failed" | "canceled";
+  readonly entry: WorkflowEntry;
+  readonly rootId: string;
+  readonly createdAt: string;
+  readonly updatedAt: string;
+  readonly waits: readonly WorkflowWait[];
+  readonly timeline: readonly WorkflowJournalEntry[];
+  readonly steps: readonly WorkflowStep[];
+  readonly children: readonly {
+    readonly id: string;
+    readonly workflowId: string;
+    readonly status: "running" | "paused" | "completed" | "failed" | "canceled";
+    readonly parentStep?: string;
+  }[];
+  readonly name?: string;
+  readonly parentRunId?: string;
+  readonly parentStep?: string;
+  readonly restartOf?: string;
+  /** What it was started with */
+  readonly input?: unknown;
+  readonly output?: unknown;
+  readonly error?: WorkflowError;
+  readonly endedAt?: string;
+  /** The latest output of each node */
+  readonly context?: { readonly [name: string]: unknown };
+  /** The `after` of the next entries */
+  readonly nextEntry?: number;
+};
+
+export type WorkflowStep = {
+  readonly id: string;
+  readonly node: string;
+  readonly iteration: string;
+  readonly status: "ready" | "running" | "waiting" | "ok" | "failed" | "timeout" | "canceled";
+  readonly attempt: number;
+  readonly readyAt: string;
+  readonly seq?: number;
+  readonly claimedAt?: string;
+  readonly endedAt?: string;
+  /** What an effect was given */
+  readonly input?: unknown;
+  readonly output?: unknown;
+  readonly error?: WorkflowError;
+  readonly ports?: readonly string[];
+  readonly childRunId?: string;
+  readonly taskId?: string;
+};
+
+export type WorkflowTask = {
+  readonly id: string;
+  readonly kind: "userTask" | "approval" | "incident";
+  readonly runId: string;
+  readonly workflowId: string;
+  readonly step: string;
+  readonly title: string;
+  /** `actor:<id>` or `role:<name>` */
+  readonly assignee: string;
+  readonly form: {
+    readonly fields: readonly WorkflowFormField[];
+  };
+  /** The port that the run takes, or a template over `values` that gives it */
+  readonly submitTransition: string;
+  readonly state: "open" | "completed" | "canceled";
+  readonly assignedAt: string;
+  readonly overdue: boolean;
+  readonly history: readonly {
+    readonly at: string;
+    readonly type: "created" | "commented" | "overdue" | "submitted" | "canceled";
+    readonly by?: string;
+    readonly text?: string;
+  }[];
+  readonly detail?: string;
+  readonly dueAt?: string;
+  readonly expiresAt?: string;
+  readonly completedAt?: string;
+  readonly completedBy?: string;
+  /** What was answered */
+  readonly values?: { readonly [name: string]: unknown };
+};
+
+export type WorkflowText = {
+  readonly format: "yaml" | "json";
+  readonly text: string;
+  readonly definition: { readonly [name: string]: unknown } | null;
+  /** Of what is run; empty where it cannot be */
+  readonly hash: string;
+  readonly problems: readonly WorkflowProblem[];
+  readonly locked?: {
+    readonly line: number;
+    readonly column: number;
+    readonly reason: string;
+  };
+  /** For the If-Match of a change */
+  readonly etag?: string;
+  readonly layout?: { readonly [name: string]: unknown } | null;
+  /** As people name it */
+  readonly file?: string;
+};
+
+export type WorkflowWait = {
+  readonly node: string;
+  readonly iteration: string;
+  readonly kind: "timer" | "task" | "signal" | "child" | "items" | "retry" | "effect" | "incident";
+  readonly since: string;
+  readonly until?: string;
+  /** The id of the task or run, the name of the signal, or the step */
+  readonly for?: string;
+};
+
 /** What each route answers when it succeeds. A text where it is no JSON, undefined where there is none. */
 export interface Answers {
   readonly "GET /": string;
@@ -1352,6 +1611,168 @@ export interface Answers {
     readonly taskId: string;
     readonly rootId: string;
     readonly replaced: boolean;
+  };
+  readonly "GET /api/workflow-editor": {
+    readonly mode: "disabled" | "readonly" | "edit";
+    /** The JSON schema of definitions */
+    readonly schema: { readonly [name: string]: unknown };
+    readonly agents: readonly {
+      readonly id: string;
+      readonly name: string;
+    }[];
+    readonly actions: readonly {
+      readonly name: string;
+      readonly description: string;
+      /** A JSON schema */
+      readonly input: { readonly [name: string]: unknown };
+    }[];
+    readonly examples: readonly {
+      readonly id: string;
+      readonly name: string;
+      readonly description: string;
+      readonly text: string;
+    }[];
+  };
+  readonly "GET /api/workflows": {
+    readonly workflows: readonly Workflow[];
+    readonly next?: string;
+  };
+  readonly "POST /api/workflows/check": WorkflowText;
+  readonly "GET /api/workflows/drafts": {
+    readonly drafts: readonly {
+      /** Its head: without nodes and edges */
+      readonly definition: { readonly [name: string]: unknown };
+      /** As people name it */
+      readonly file: string;
+      readonly problems: readonly WorkflowProblem[];
+      readonly updatedAt: string;
+    }[];
+    readonly next?: string;
+  };
+  readonly "POST /api/workflows/drafts": {
+    readonly id: string;
+    /** As people name it */
+    readonly file: string;
+    readonly problems: readonly WorkflowProblem[];
+    /** Of the page that edits it */
+    readonly url: string;
+  };
+  readonly "GET /api/workflows/drafts/{id}": {
+    readonly id: string;
+    readonly definition: { readonly [name: string]: unknown } | null;
+    readonly text: string;
+    /** As people name it */
+    readonly file: string;
+    readonly problems: readonly WorkflowProblem[];
+    readonly updatedAt: string;
+    /** Of what is run; empty where it cannot be */
+    readonly hash: string;
+  };
+  readonly "PUT /api/workflows/drafts/{id}": {
+    readonly id: string;
+    /** As people name it */
+    readonly file: string;
+    readonly problems: readonly WorkflowProblem[];
+  };
+  readonly "POST /api/workflows/drafts/{id}/promote": {
+    readonly id: string;
+    readonly url: string;
+    /** Its newest runs, as they would have gone by it */
+    readonly folds: readonly WorkflowFold[];
+  };
+  readonly "POST /api/workflows/drafts/{id}/reject": {
+    readonly ok: true;
+    /** Where it is kept now */
+    readonly file: string;
+  };
+  readonly "POST /api/workflows/drafts/{id}/replay": {
+    readonly runId: string;
+    readonly name: string;
+  };
+  readonly "GET /api/workflows/drafts/{id}/text": WorkflowText;
+  readonly "PUT /api/workflows/drafts/{id}/text": {
+    readonly id: string;
+    /** As people name it */
+    readonly file: string;
+    readonly problems: readonly WorkflowProblem[];
+  };
+  readonly "POST /api/workflows/drafts/{id}/validate": {
+    readonly ok: boolean;
+    readonly problems: readonly WorkflowProblem[];
+  };
+  readonly "GET /api/workflows/runs": {
+    readonly runs: readonly WorkflowRun[];
+    readonly next?: string;
+  };
+  readonly "GET /api/workflows/runs/{id}": WorkflowRunDetail;
+  readonly "GET /api/workflows/runs/{id}/definition": {
+    /** As workflow-definition.schema.json of this package describes it */
+    readonly definition: { readonly [name: string]: unknown };
+    /** Of what is run; empty where it cannot be */
+    readonly hash: string;
+    /** The hash of its workflow at the moment */
+    readonly current?: string;
+    readonly layout?: { readonly [name: string]: unknown } | null;
+  };
+  readonly "POST /api/workflows/runs/{id}/restart": {
+    readonly runId: string;
+    readonly workflowId: string;
+    readonly status: "running" | "paused" | "completed" | "failed" | "canceled";
+    /** Of what is run; empty where it cannot be */
+    readonly hash: string;
+    readonly duplicate?: true;
+  };
+  readonly "POST /api/workflows/runs/{id}/signal": {
+    readonly delivered: boolean;
+    readonly stored: boolean;
+    readonly duplicate: boolean;
+  };
+  readonly "POST /api/workflows/runs/{id}/status": WorkflowRun;
+  readonly "GET /api/workflows/runs/{id}/step": {
+    readonly step: WorkflowStep;
+    readonly entries: readonly WorkflowJournalEntry[];
+  };
+  readonly "GET /api/workflows/tasks": {
+    readonly tasks: readonly WorkflowTask[];
+    readonly next?: string;
+  };
+  readonly "GET /api/workflows/tasks/{id}": WorkflowTask;
+  readonly "POST /api/workflows/tasks/{id}/comment": WorkflowTask;
+  readonly "POST /api/workflows/tasks/{id}/submit": {
+    readonly ok: true;
+    readonly taskId: string;
+    readonly port: string;
+    readonly runId: string;
+  };
+  readonly "GET /api/workflows/{id}": {
+    readonly definition: { readonly [name: string]: unknown } | null;
+    readonly layout: { readonly [name: string]: unknown } | null;
+    /** Of what is run; empty where it cannot be */
+    readonly hash: string;
+    readonly format: "yaml" | "json";
+    /** As people name it */
+    readonly file: string;
+    readonly problems: readonly WorkflowProblem[];
+  };
+  readonly "PUT /api/workflows/{id}": {
+    readonly id: string;
+    /** Of what is run; empty where it cannot be */
+    readonly hash: string;
+    /** For the If-Match of a change */
+    readonly etag: string;
+    readonly warnings: readonly WorkflowProblem[];
+  };
+  readonly "PUT /api/workflows/{id}/layout": {
+    readonly ok: true;
+  };
+  readonly "GET /api/workflows/{id}/text": WorkflowText;
+  readonly "PUT /api/workflows/{id}/text": {
+    readonly id: string;
+    /** Of what is run; empty where it cannot be */
+    readonly hash: string;
+    /** For the If-Match of a change */
+    readonly etag: string;
+    readonly warnings: readonly WorkflowProblem[];
   };
   readonly "GET /approvals": {
     readonly approvals: readonly Approval[];
@@ -1635,4 +2056,12 @@ export interface Answers {
     readonly deliveries: readonly WebhookDelivery[];
   };
   readonly "POST /webhooks/{id}/test": WebhookReceipt;
+  readonly "POST /workflows/{id}/run": {
+    readonly runId: string;
+    readonly workflowId: string;
+    readonly status: "running" | "paused" | "completed" | "failed" | "canceled";
+    /** Of what is run; empty where it cannot be */
+    readonly hash: string;
+    readonly duplicate?: true;
+  };
 }

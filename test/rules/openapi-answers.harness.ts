@@ -14,6 +14,7 @@ export const JUDGED_APART = {
   channels: ["channel-botmsg", "channel-phonemsg", "channel-push"],
   hosts: ["feature-a2a", "feature-attach", "feature-forge-hooks", "feature-phone-triage", "tier-cli-a"],
   knowledge: ["feature-graph", "feature-mcp", "feature-procedures"],
+  workflows: ["feature-workflows"],
 } as const;
 
 /** An operation, with the plugin that has it. */

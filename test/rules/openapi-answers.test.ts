@@ -8,7 +8,7 @@ import { AGENTS, bearer, type Guarded, get, guarded, REMOTE } from "./auth.harne
 import { type Ask, askJudged, FIRST_PARTY, JUDGED_APART, operationsOf } from "./openapi-answers.harness.ts";
 
 /** Plugins with routes that say nothing of their answers yet. */
-const SILENT = ["feature-calls", "feature-dashboard", "feature-workflows"];
+const SILENT = ["feature-calls", "feature-dashboard"];
 
 /** Judged here: what is described, but for what another file judges. */
 const isJudgedHere = (plugin: string): boolean => !SILENT.includes(plugin) && !Object.values(JUDGED_APART).flat<string>().includes(plugin);

@@ -69,6 +69,7 @@ export default definePlugin<WorkflowsSettings>({
     "tasks",
     "traces",
   ],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     let opened: Promise<Opened> | undefined;
     const open: Open = () => {
