@@ -251,6 +251,48 @@ export type BudgetWindow = {
   }[];
 };
 
+export type Call = {
+  readonly id: string;
+  readonly kind: "call" | "camera";
+  /** `in`: somebody calls the agent */
+  readonly direction: "in" | "out";
+  readonly agent: string;
+  /** Who rings: a peer, this machine, or the agent */
+  readonly caller: string;
+  /** Who is at the other end, as far as it is known */
+  readonly person: string;
+  readonly state: "ringing" | "running" | "ended";
+  /** Lines of the transcript */
+  readonly said: number;
+  /** Pictures that were taken */
+  readonly frames: number;
+  readonly at: string;
+  readonly ringUntil: string;
+  readonly why?: string;
+  readonly startedAt?: string;
+  readonly limitAt?: string;
+  readonly endedAt?: string;
+  readonly end?: {
+    readonly reason: "hung up" | "declined" | "missed" | "limit" | "failed" | "restarted";
+    readonly by?: string;
+    /** What went wrong */
+    readonly words?: string;
+  };
+  readonly answered?: {
+    readonly by: string;
+    readonly surface: string;
+  };
+};
+
+export type CallLine = {
+  readonly call: string;
+  readonly n: number;
+  /** Milliseconds since the call began */
+  readonly atMs: number;
+  readonly who: string;
+  readonly text: string;
+};
+
 export type ChannelStatus = {
   readonly name: string;
   readonly plugin: string;
@@ -1826,6 +1868,75 @@ export interface Answers {
   readonly "GET /budgets": {
     readonly budgets: readonly BudgetWindow[];
   };
+  readonly "GET /call/{id}": string;
+  readonly "POST /calls": {
+    readonly call: Call;
+    /** The link with which somebody joins */
+    readonly url?: string;
+  };
+  readonly "GET /calls": {
+    readonly calls: readonly Call[];
+  };
+  readonly "GET /calls/{id}": {
+    readonly call: Call;
+    readonly lines: readonly CallLine[];
+  };
+  readonly "POST /calls/{id}/answer": {
+    readonly call: Call;
+    /** A session description (SDP) */
+    readonly answer?: string;
+  };
+  readonly "POST /calls/{id}/ask": {
+    /** The number of the picture that the page is asked for */
+    readonly frame: number;
+  };
+  readonly "POST /calls/{id}/candidate": undefined;
+  readonly "POST /calls/{id}/end": {
+    readonly call?: Call;
+  };
+  readonly "POST /calls/{id}/frame": {
+    readonly taken: number;
+  };
+  readonly "POST /calls/{id}/join": {
+    /** For the other requests of this call */
+    readonly bearer: string;
+    readonly call: Call;
+    /** Of a call: for RTCPeerConnection */
+    readonly iceServers?: readonly {
+      readonly urls: string | readonly string[];
+      readonly username?: string;
+      readonly credential?: string;
+    }[];
+    /** Of a camera session */
+    readonly camera?: {
+      readonly width: number;
+      readonly height: number;
+      readonly frameRate: number;
+      readonly maxFrameEdge: number;
+    };
+  };
+  readonly "GET /calls/{id}/media": {
+    readonly call: Call;
+    /** Of a call: for RTCPeerConnection */
+    readonly iceServers?: readonly {
+      readonly urls: string | readonly string[];
+      readonly username?: string;
+      readonly credential?: string;
+    }[];
+    /** Of a camera session */
+    readonly camera?: {
+      readonly width: number;
+      readonly height: number;
+      readonly frameRate: number;
+      readonly maxFrameEdge: number;
+    };
+  };
+  readonly "POST /calls/{id}/restart": {
+    /** A session description (SDP) */
+    readonly answer: string;
+  };
+  readonly "GET /calls/{id}/stream": string;
+  readonly "GET /camera/{id}": string;
   readonly "GET /channels": {
     readonly channels: readonly ChannelStatus[];
   };

@@ -15,6 +15,7 @@ export const JUDGED_APART = {
   hosts: ["feature-a2a", "feature-attach", "feature-forge-hooks", "feature-phone-triage", "tier-cli-a"],
   knowledge: ["feature-graph", "feature-mcp", "feature-procedures"],
   workflows: ["feature-workflows"],
+  calls: ["feature-calls"],
 } as const;
 
 /** An operation, with the plugin that has it. */
@@ -66,7 +67,7 @@ export async function askJudged(
     on:
       (server, always = {}) =>
       async (method, path, body, headers = {}) => {
-        const sent = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
+        const sent = body === undefined ? {} : { body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body) };
         const response = await fetch(bases[server] + path, { method, headers: { "content-type": "application/json", ...always, ...headers }, ...sent });
         const [type = ""] = (response.headers.get("content-type") ?? "").split(";");
         const open = path.startsWith("/events") && type === "text/event-stream";

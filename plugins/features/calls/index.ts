@@ -17,6 +17,7 @@ export default definePlugin<CallsSettings>({
   svc: "^0.1.0",
   config: { at: "calls", schema: CALLS, check: checkCalls },
   capabilities: ["agents", "all-settings", "data-folder", "events", "files", "jobs", "routes", "services", "settings", "spawn", "store", "tasks"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     let settings = ctx.config;
     let opened: Promise<Opened> | undefined;
