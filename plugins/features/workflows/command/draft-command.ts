@@ -1,8 +1,8 @@
 import { type CliHost, svcError } from "@svc/sdk";
-import type { ShownProblem } from "./answers.ts";
 import { act, part, read } from "./daemon-call.ts";
 import { jsonOr } from "./pairs.ts";
 import { problemLine } from "./problem-line.ts";
+import type { ShownProblem } from "./shown.ts";
 import { watchRun } from "./watch.ts";
 
 /** What may be done with a draft. */

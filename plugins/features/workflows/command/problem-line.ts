@@ -1,5 +1,5 @@
-import type { ShownProblem } from "./answers.ts";
 import { oneLine } from "./run-lines.ts";
+import type { ShownProblem } from "./shown.ts";
 
 /** `file:line:column: error CODE text`, which editors and terminals lead to the place. */
 export function problemLine(file: string, { line, column, severity, code, message, pointer }: ShownProblem): string {

@@ -1,5 +1,5 @@
 import type { WorkflowError, WorkflowWait } from "@svc/sdk";
-import type { ShownEntry, ShownTask } from "./answers.ts";
+import type { ShownEntry, ShownTask } from "./shown.ts";
 
 /** Turns the entries of a journal into lines for people; it remembers when steps began, to say how long they took. */
 export class RunLines {

@@ -2,10 +2,10 @@ import { userInfo } from "node:os";
 import { type CliHost, codeOf, svcError } from "@svc/sdk";
 import type { FormField } from "../engine/types.ts";
 import { judgeForm, optionLabel, optionsOf, optionValue, readField } from "../tasks/form.ts";
-import type { ShownTask } from "./answers.ts";
 import { act, isRunId, part, read } from "./daemon-call.ts";
 import { readPairs } from "./pairs.ts";
 import { oneLine } from "./run-lines.ts";
+import type { ShownTask } from "./shown.ts";
 
 /** What `svc workflow submit` may be told beside the values. */
 export interface SubmitOptions {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CliHost, codeOf, svcError } from "@svc/sdk";
-import type { ShownRun, ShownTask } from "./answers.ts";
 import { EXIT, isNoDaemon, isRunId, part, read } from "./daemon-call.ts";
 import { errorLine, RunLines, waitLine } from "./run-lines.ts";
+import type { ShownRun, ShownTask } from "./shown.ts";
 
 const LOOK_MS = 400;
 /** How long a daemon may be away, for a restart, until watching it is given up. */

@@ -1,9 +1,9 @@
 import { type CliHost, type Command, type CommandGroup, svcError } from "@svc/sdk";
-import type { ShownRun, ShownStart, ShownTask, ShownWorkflow } from "./answers.ts";
 import { act, isRunId, part, read, withExit } from "./daemon-call.ts";
 import { jsonOr, readInput, readPairs } from "./pairs.ts";
 import { problemLine } from "./problem-line.ts";
 import { errorLine, oneLine, waitLine } from "./run-lines.ts";
+import type { ShownRun, ShownStart, ShownTask, ShownWorkflow } from "./shown.ts";
 
 const REASON = { flags: "--reason <text>", description: "why, for the run's record" };
 
