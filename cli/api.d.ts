@@ -293,6 +293,28 @@ export type CallLine = {
   readonly text: string;
 };
 
+export type ChannelSetup = {
+  readonly id: string;
+  readonly channel: string;
+  readonly state: "working" | "asking" | "done" | "failed";
+  readonly said: readonly string[];
+  readonly question?: {
+    readonly number: number;
+    readonly text: string;
+    readonly secret?: true;
+    readonly kept?: true;
+    readonly choices?: readonly {
+      readonly id: string;
+      readonly label: string;
+    }[];
+    readonly usual?: string;
+  };
+  readonly error?: string;
+  /** What the person does at the platform now */
+  readonly next?: string;
+  readonly report?: SettingsReport;
+};
+
 export type ChannelStatus = {
   readonly name: string;
   readonly plugin: string;
@@ -320,6 +342,19 @@ export type ChannelTraits = {
   readonly keyed?: boolean;
 };
 
+export type ChatTurn = {
+  readonly id: string;
+  /** Unix time in milliseconds */
+  readonly at: number;
+  readonly said: string;
+  readonly state: "running" | "waiting" | "queued" | "ok" | "failed" | "timed-out" | "cancelled";
+  readonly answer?: string;
+  readonly error?: string;
+  readonly durationMs?: number;
+  readonly tokens?: number;
+  readonly lead?: string;
+};
+
 export type CodeIndexed = {
   readonly agent: string;
   /** Files of code looked at */
@@ -334,6 +369,20 @@ export type CodeIndexed = {
   readonly durationMs: number;
   /** The thread that did it */
   readonly thread: number;
+};
+
+export type ConnectForm = {
+  readonly explanation: string;
+  readonly secrets: readonly {
+    readonly path: string;
+    readonly variable: string;
+  }[];
+  readonly agent?: string;
+  readonly allow?: string;
+  readonly server?: string;
+  readonly asks?: "page" | "terminal";
+  /** The path at which a device is linked */
+  readonly pair?: string;
 };
 
 export type CronDecision = {
@@ -419,6 +468,171 @@ export type CronRun = {
   readonly exitCode?: number;
   readonly output?: string;
   readonly refused?: number;
+};
+
+export type DaemonOfStore = {
+  readonly name: string;
+  readonly boot: number;
+  readonly host: string;
+  readonly state: "alive" | "draining" | "silent";
+  readonly beatMs: number;
+  readonly pid?: number;
+  readonly skewMs?: number;
+  readonly running?: number;
+  readonly holds?: readonly string[];
+  readonly version?: string;
+  readonly url?: string;
+  /** What is not well there */
+  readonly troubles?: readonly string[];
+};
+
+export type DashboardAgent = {
+  readonly id: string;
+  readonly name: string;
+  readonly tier: string;
+  readonly access: "private" | "public";
+  readonly running: number;
+  readonly queued: number;
+  readonly model?: string;
+  readonly last?: {
+    readonly id: string;
+    readonly state: "running" | "waiting" | "queued" | "ok" | "failed" | "timed-out" | "cancelled";
+    /** Unix time in milliseconds */
+    readonly startedAt: number;
+    readonly durationMs?: number;
+    readonly error?: string;
+    readonly errorKind?: string;
+  };
+  /** Its engine cannot be used */
+  readonly broken?: string;
+  readonly attached?: {
+    readonly mode: string;
+    readonly program: string;
+  };
+};
+
+export type DashboardChannel = {
+  readonly name: string;
+  readonly section: string;
+  readonly plugin: string;
+  readonly state: "ready" | "connecting" | "down" | "off" | "failed";
+  readonly channels: readonly string[];
+  readonly product?: string;
+  readonly reason?: string;
+  readonly lastIn?: number;
+  /** Where people who wrote for the first time are confirmed */
+  readonly people?: string;
+};
+
+export type DashboardDaemon = {
+  readonly name: string;
+  readonly url: string;
+  readonly ok: boolean;
+  readonly agents: readonly { readonly [name: string]: unknown }[];
+  readonly error?: string;
+};
+
+export type DashboardPlugin = {
+  readonly id: string;
+  readonly kind: string;
+  readonly state: string;
+  readonly source: "first-party" | "package" | "path" | "inline";
+  readonly provides: readonly string[];
+  readonly hooks: readonly string[];
+  readonly capabilities: readonly string[];
+  readonly failures: number;
+  readonly channels: readonly {
+    readonly name: string;
+    readonly state: "connecting" | "ready" | "down";
+    readonly reason?: string;
+  }[];
+  /** Whether it would run at the next start */
+  readonly on: boolean;
+  readonly needs: readonly string[];
+  readonly neededBy: readonly string[];
+  /** What would not work any more without it */
+  readonly breaks: readonly string[];
+  readonly version?: string;
+  readonly reason?: string;
+  readonly took?: {
+    readonly load: number;
+    readonly setup: number;
+    readonly start: number;
+  };
+  readonly isolation?: {
+    readonly state: string;
+    readonly walls: readonly string[];
+    readonly pid?: number;
+  };
+  readonly product?: string;
+  readonly section?: string;
+  /** Why it cannot be switched here */
+  readonly fixed?: string;
+  readonly switch?: {
+    readonly on: readonly SettingEdit[];
+    readonly off: readonly SettingEdit[];
+  };
+  /** Bytes of its own process */
+  readonly memory?: number;
+};
+
+export type DashboardTask = {
+  readonly id: string;
+  readonly state: "running" | "waiting" | "queued" | "ok" | "failed" | "timed-out" | "cancelled";
+  readonly agent: string;
+  /** The beginning of the message */
+  readonly text: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly entry: string;
+  /** Unix time in milliseconds */
+  readonly startedAt: number;
+  readonly node?: string;
+  readonly sender?: string;
+  readonly runId?: string;
+  readonly durationMs?: number;
+  readonly tokens?: number;
+  /** US dollars */
+  readonly cost?: number;
+  readonly error?: string;
+  readonly errorKind?: string;
+};
+
+export type DashboardTaskNow = {
+  readonly id: string;
+  readonly state: "running" | "waiting" | "queued" | "ok" | "failed" | "timed-out" | "cancelled";
+  readonly agent: string;
+  /** The beginning of the message */
+  readonly text: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly entry: string;
+  /** Unix time in milliseconds */
+  readonly startedAt: number;
+  readonly step: string;
+  readonly conversation: string;
+  readonly steps: readonly {
+    readonly name: string;
+    readonly kind: string;
+    /** Unix time in milliseconds */
+    readonly at: number;
+    readonly durationMs?: number;
+    readonly error?: string;
+    readonly input?: string;
+  }[];
+  /** Steps before those */
+  readonly more: number;
+  readonly node?: string;
+  readonly sender?: string;
+  readonly runId?: string;
+  readonly durationMs?: number;
+  readonly tokens?: number;
+  /** US dollars */
+  readonly cost?: number;
+  readonly error?: string;
+  readonly errorKind?: string;
+  /** `conversation`, `slot <its place in the queue>`, or the words of a parked turn */
+  readonly waits?: string;
 };
 
 export type Envelope = {
@@ -797,6 +1011,14 @@ export type PairingRequest = {
   readonly name?: string;
 };
 
+export type PanelView = {
+  readonly id: string;
+  readonly title: string;
+  readonly place: "page" | "admin" | "card";
+  readonly module: string;
+  readonly guard: string;
+};
+
 export type Peer = {
   readonly name: string;
   readonly url: string;
@@ -985,6 +1207,73 @@ export type Scope = {
   readonly includes?: readonly string[];
 };
 
+export type SettingEdit = {
+  readonly path: readonly (string | number | {
+    readonly id: string;
+  })[];
+  /** Absent: the setting is taken out */
+  readonly value?: unknown;
+  readonly reference?: true;
+};
+
+export type SettingsDocument = {
+  /** svc.json as it stands, `${NAME}` as written, credentials as `***` */
+  readonly document: { readonly [name: string]: unknown };
+  /** For the `expect` of a change */
+  readonly revision: string;
+  readonly secrets: readonly {
+    readonly path: string;
+    readonly set: boolean;
+    /** The variable that it names */
+    readonly reference?: string;
+  }[];
+  readonly problems: readonly SettingsProblem[];
+  /** The text itself, credentials as `***` */
+  readonly text?: string;
+};
+
+export type SettingsPreview = {
+  readonly revision: string;
+  readonly paths: readonly string[];
+  readonly problems: readonly {
+    readonly path: string;
+    readonly message: string;
+    readonly severity: "error" | "warning";
+    readonly line?: number;
+    readonly column?: number;
+    /** The edits bring it */
+    readonly fresh?: true;
+  }[];
+  readonly restartRequired: readonly string[];
+  readonly difference: readonly {
+    readonly sign: "-" | "+" | " ";
+    readonly number: number;
+    readonly text: string;
+  }[];
+};
+
+export type SettingsProblem = {
+  readonly path: string;
+  readonly message: string;
+  readonly severity: "error" | "warning";
+  readonly line?: number;
+  readonly column?: number;
+};
+
+export type SettingsReport = {
+  readonly revision: string;
+  readonly reloaded?: readonly string[];
+  readonly restartRequired?: readonly string[];
+  /** Why nothing of it is in force yet */
+  readonly reloadSkipped?: string;
+  readonly failed?: readonly {
+    readonly plugin: string;
+    readonly reason: string;
+  }[];
+  /** The copy of the content before */
+  readonly backup?: string;
+};
+
 export type StoreNode = {
   readonly name: string;
   readonly boot: number;
@@ -1005,6 +1294,65 @@ export type Subscription = {
   readonly match?: string;
   readonly delivery?: "pull" | "digest" | "wake";
   readonly maxPerHour?: number;
+};
+
+export type TaskBrief = {
+  readonly id: string;
+  readonly agent: string;
+  readonly channel: string;
+  readonly chat: string;
+  readonly status: "in-flight" | "ok" | "error" | "timeout";
+  /** Unix time in milliseconds */
+  readonly startedAt: number;
+  readonly messagePreview: string;
+  readonly sender?: string;
+  /** Unix time in milliseconds */
+  readonly endedAt?: number;
+  readonly durationMs?: number;
+  readonly error?: string;
+  readonly errorKind?: string;
+  readonly model?: string;
+  /** As GET /traces/{id} (usage) of the daemon answers */
+  readonly usage?: { readonly [name: string]: unknown };
+  readonly attempts?: number;
+};
+
+export type TaskContext = {
+  /** Unix time in milliseconds */
+  readonly at: number;
+  readonly layers: readonly {
+    readonly name: string;
+    readonly text: string;
+    /** That the agent was given; more than the text where the copy is shortened */
+    readonly characters: number;
+    /** Characters before it was cut to fit */
+    readonly whole?: number;
+  }[];
+  readonly system: {
+    readonly name: string;
+    readonly text: string;
+    /** That the agent was given; more than the text where the copy is shortened */
+    readonly characters: number;
+    /** Characters before it was cut to fit */
+    readonly whole?: number;
+  };
+  readonly prompt: {
+    readonly name: string;
+    readonly text: string;
+    /** That the agent was given; more than the text where the copy is shortened */
+    readonly characters: number;
+    /** Characters before it was cut to fit */
+    readonly whole?: number;
+  };
+  readonly history: readonly {
+    readonly role: "user" | "assistant";
+    readonly text: string;
+  }[];
+  readonly historyCharacters: number;
+  readonly media: number;
+  readonly strategy?: string;
+  /** The native session that went on */
+  readonly session?: string;
 };
 
 export type TaskResult = {
@@ -1031,6 +1379,44 @@ export type TaskResult = {
   readonly ok: boolean;
   readonly taskId: string;
   readonly duplicate: true;
+};
+
+export type TaskSeries = {
+  readonly range: "1h" | "24h" | "7d";
+  /** Unix time in milliseconds */
+  readonly from: number;
+  /** Unix time in milliseconds */
+  readonly to: number;
+  readonly stepMs: number;
+  readonly tasks: readonly number[];
+  readonly tokens: readonly number[];
+  readonly answer: readonly (number | null)[];
+  readonly errors: readonly number[];
+  readonly total: {
+    readonly tasks: number;
+    readonly tokens: number;
+    readonly errors: number;
+    readonly median?: number;
+    readonly p95?: number;
+  };
+  readonly lanes: readonly {
+    readonly agent: string;
+    readonly tasks: number;
+    readonly failed: number;
+    readonly cancelled: number;
+    readonly spans: readonly {
+      /** Unix time in milliseconds */
+      readonly from: number;
+      /** Unix time in milliseconds */
+      readonly to: number;
+      readonly state: "running" | "waiting" | "queued" | "ok" | "failed" | "timed-out" | "cancelled";
+      readonly count: number;
+      /** The newest of its tasks */
+      readonly id: string;
+    }[];
+  }[];
+  /** How far back was read so far, where that is not all */
+  readonly knownFrom?: number;
 };
 
 export type TierAbilities = {
@@ -1437,6 +1823,7 @@ export interface Answers {
     /** The HTTP status that the caller's webhook answered with */
     readonly status: number;
   };
+  readonly "GET /admin": string;
   readonly "GET /agents": {
     readonly agents: readonly AgentSummary[];
   };
@@ -1488,6 +1875,17 @@ export interface Answers {
     readonly errors: readonly ActionFileError[];
   };
   readonly "POST /api/admin/actions/{name}/run": ActionResult;
+  readonly "GET /api/admin/channels": {
+    readonly channels: readonly DashboardChannel[];
+  };
+  readonly "GET /api/admin/channels/{name}/connect": ConnectForm;
+  readonly "POST /api/admin/channels/{name}/message": {
+    readonly id: string;
+    readonly platformId?: string;
+    /** It has not left yet, and goes on by itself */
+    readonly waiting?: true;
+  };
+  readonly "POST /api/admin/channels/{name}/setup": ChannelSetup;
   readonly "POST /api/admin/mesh/announce": {
     readonly ok: true;
     readonly id: string;
@@ -1500,6 +1898,16 @@ export interface Answers {
     }[];
   };
   readonly "POST /api/admin/mesh/peers/{name}/test": PeerHealth;
+  readonly "GET /api/admin/plugins": {
+    readonly plugins: readonly DashboardPlugin[];
+    readonly revision: string;
+    /** Bytes of the daemon's process */
+    readonly memory: number;
+  };
+  readonly "POST /api/admin/plugins/{id}/release": {
+    readonly loaded: boolean;
+    readonly reason?: string;
+  };
   readonly "GET /api/admin/schedules": {
     readonly schedules: readonly CronJob[];
   };
@@ -1508,6 +1916,42 @@ export interface Answers {
     readonly started: true;
     readonly run: string;
   };
+  readonly "GET /api/admin/schema": {
+    /** The JSON schema of svc.json */
+    readonly schema: { readonly [name: string]: unknown };
+  };
+  readonly "POST /api/admin/secrets": SettingsReport;
+  readonly "GET /api/admin/settings": SettingsDocument;
+  readonly "PATCH /api/admin/settings": SettingsReport;
+  readonly "POST /api/admin/settings/check": SettingsPreview;
+  readonly "GET /api/admin/setup": {
+    readonly revision: string;
+    readonly engines: readonly {
+      readonly label: string;
+      readonly tier: string;
+      readonly models: readonly string[];
+      readonly hint: string;
+      readonly provider?: {
+        readonly name: string;
+        readonly entry: { readonly [name: string]: string };
+      };
+      /** Further settings of the agent */
+      readonly settings?: { readonly [name: string]: unknown };
+    }[];
+    readonly installable: readonly string[];
+    readonly agents: readonly string[];
+    readonly channels: readonly string[];
+  };
+  readonly "POST /api/admin/setup/try": {
+    readonly ok: boolean;
+    readonly reply: string;
+    readonly status: string;
+    readonly taskId: string;
+    readonly error?: string;
+  };
+  readonly "GET /api/admin/setups/{id}": ChannelSetup;
+  readonly "DELETE /api/admin/setups/{id}": undefined;
+  readonly "POST /api/admin/setups/{id}/answer": ChannelSetup;
   readonly "GET /api/admin/tokens": {
     readonly tokens: readonly Token[];
     readonly scopes: readonly Scope[];
@@ -1522,6 +1966,9 @@ export interface Answers {
     readonly deliveries: readonly WebhookDelivery[];
   };
   readonly "POST /api/admin/webhooks/{id}/test": WebhookReceipt;
+  readonly "GET /api/agents": {
+    readonly agents: readonly { readonly [name: string]: unknown }[];
+  };
   readonly "POST /api/agents/{id}/code-index": CodeIndexed | string;
   readonly "POST /api/agents/{id}/index": Indexed | string;
   readonly "GET /api/agents/{id}/memory": MemoryFiles | MemoryText;
@@ -1560,6 +2007,15 @@ export interface Answers {
     readonly waiting: readonly PairingRequest[];
   };
   readonly "POST /api/channels/botmsg/people": PairingRequest;
+  readonly "GET /api/chat/{agent}": {
+    readonly agent: string;
+    readonly chat: string;
+    readonly turns: readonly ChatTurn[];
+  };
+  readonly "POST /api/chat/{agent}": {
+    readonly taskId: string;
+  };
+  readonly "GET /api/chat/{agent}/{task}/stream": string;
   readonly "GET /api/graph": {
     readonly nodes: readonly GraphNode[];
     readonly broken: readonly {
@@ -1580,6 +2036,45 @@ export interface Answers {
   } | {
     readonly mode: "off" | "shadow" | "authoritative";
     readonly entries: readonly LedgerRow[];
+  };
+  readonly "GET /api/live": {
+    readonly daemons: readonly DashboardDaemon[];
+    readonly tasks: readonly TaskBrief[];
+  };
+  readonly "GET /api/live/stream": string;
+  readonly "GET /api/me": {
+    readonly node: string;
+    readonly version: string;
+    readonly may: {
+      readonly read: boolean;
+      readonly write: boolean;
+    };
+    readonly has: {
+      readonly boards: boolean;
+      readonly workflows: boolean;
+      readonly editor: boolean;
+      readonly presence: boolean;
+    };
+    readonly daemons: readonly {
+      readonly name: string;
+      readonly url: string;
+    }[];
+    readonly token?: {
+      readonly name: string;
+    };
+  };
+  readonly "GET /api/nodes": {
+    readonly nodes: readonly DaemonOfStore[];
+    readonly differences: readonly {
+      readonly path: string;
+      readonly groups: readonly {
+        readonly nodes: readonly string[];
+        readonly set: boolean;
+      }[];
+    }[];
+  };
+  readonly "GET /api/panels": {
+    readonly panels: readonly PanelView[];
   };
   readonly "GET /api/presence": {
     readonly presence: readonly Presence[];
@@ -1632,6 +2127,7 @@ export interface Answers {
     /** Where the draft is kept now */
     readonly file: string;
   };
+  readonly "POST /api/public/agents/{agentId}/messages": { readonly [name: string]: unknown };
   readonly "GET /api/push/devices": {
     readonly devices: readonly PushDevice[];
   };
@@ -1640,9 +2136,60 @@ export interface Answers {
   };
   readonly "POST /api/push/subscribe": PushRegistration;
   readonly "DELETE /api/push/subscribe/{id}": undefined;
+  readonly "POST /api/sign-in": {
+    readonly token: string;
+    readonly expiresAt: string;
+  };
+  readonly "POST /api/sign-out": {
+    readonly ended: boolean;
+  };
+  readonly "POST /api/task/action": {
+    readonly ok: true;
+    readonly taskId: string;
+    readonly rootId?: string;
+    readonly replaced?: boolean;
+  };
+  readonly "GET /api/task/history": {
+    readonly tasks: readonly TaskBrief[];
+  };
+  readonly "GET /api/task/stream": string;
   readonly "GET /api/tasks": {
     readonly running: readonly RunningTask[];
     readonly queued: readonly RunningTask[];
+  };
+  readonly "GET /api/tasks/agents": {
+    readonly agents: readonly DashboardAgent[];
+  };
+  readonly "GET /api/tasks/events": {
+    readonly events: readonly { readonly [name: string]: unknown }[];
+  };
+  readonly "GET /api/tasks/marks": {
+    readonly page: number;
+    readonly marks: readonly string[];
+    /** Unix time in milliseconds */
+    readonly at: number;
+    readonly total?: number;
+  };
+  readonly "GET /api/tasks/now": {
+    readonly running: readonly DashboardTaskNow[];
+    readonly queued: readonly DashboardTaskNow[];
+    readonly slots: number;
+    readonly ended: readonly DashboardTask[];
+  };
+  readonly "GET /api/tasks/series": TaskSeries;
+  readonly "GET /api/tasks/{id}": {
+    /** As GET /traces/{id} of the daemon answers */
+    readonly trace: { readonly [name: string]: unknown };
+    readonly state: "running" | "waiting" | "queued" | "ok" | "failed" | "timed-out" | "cancelled";
+    readonly context?: TaskContext;
+    /** The next older task of the list */
+    readonly older?: string;
+  };
+  readonly "POST /api/tasks/{id}/replay": {
+    readonly taskId: string;
+  };
+  readonly "POST /api/tasks/{id}/stop": {
+    readonly taskId: string;
   };
   readonly "POST /api/tasks/{taskId}/cancel": {
     readonly ok: true;
@@ -1654,6 +2201,15 @@ export interface Answers {
     readonly rootId: string;
     readonly replaced: boolean;
   };
+  readonly "POST /api/ticket": {
+    readonly ticket?: string;
+    readonly expiresAt?: string;
+  };
+  readonly "GET /api/via/{daemon}/{rest}": string;
+  readonly "POST /api/via/{daemon}/{rest}": string;
+  readonly "PUT /api/via/{daemon}/{rest}": string;
+  readonly "PATCH /api/via/{daemon}/{rest}": string;
+  readonly "DELETE /api/via/{daemon}/{rest}": string;
   readonly "GET /api/workflow-editor": {
     readonly mode: "disabled" | "readonly" | "edit";
     /** The JSON schema of definitions */
@@ -1964,6 +2520,10 @@ export interface Answers {
     readonly job: string;
     readonly runs: readonly CronRun[];
   };
+  readonly "POST /dashboard/link": {
+    readonly url: string;
+    readonly expiresAt: string;
+  };
   readonly "GET /events": string;
   readonly "GET /events/recent": {
     readonly events: readonly Envelope[];
@@ -2006,6 +2566,7 @@ export interface Answers {
     readonly entries: readonly GuardRefusal[];
   };
   readonly "GET /health": Health;
+  readonly "GET /inbox": string;
   readonly "GET /ledger": {
     readonly mode: "off" | "shadow" | "authoritative";
     readonly entry: LedgerEntry;
@@ -2021,6 +2582,7 @@ export interface Answers {
     readonly mode: "off" | "shadow" | "authoritative";
     readonly released: boolean;
   };
+  readonly "GET /live": string;
   readonly "POST /mcp/{agent}": McpMessage | string | unknown;
   readonly "GET /mcp/{agent}": unknown;
   readonly "DELETE /mcp/{agent}": unknown;
@@ -2056,6 +2618,8 @@ export interface Answers {
     readonly delivery: string;
   };
   readonly "GET /openapi.json": { readonly [name: string]: unknown };
+  readonly "GET /panels/{id}": string;
+  readonly "GET /plugins": string;
   readonly "GET /presence": {
     readonly presence: readonly Presence[];
   };
@@ -2110,6 +2674,7 @@ export interface Answers {
     /** Where the draft is kept now */
     readonly file: string;
   };
+  readonly "GET /processes": string;
   readonly "PUT /push/api/device": undefined;
   readonly "DELETE /push/api/device": undefined;
   readonly "GET /push/api/key": {
@@ -2142,7 +2707,10 @@ export interface Answers {
     readonly ok: true;
     readonly messageId: string;
   };
+  readonly "GET /setup": string;
   readonly "POST /task": TaskResult | string;
+  readonly "GET /tasks": string;
+  readonly "GET /tasks/{id}": string;
   readonly "GET /traces": {
     readonly traces: readonly Trace[];
   };
@@ -2167,6 +2735,8 @@ export interface Answers {
     readonly deliveries: readonly WebhookDelivery[];
   };
   readonly "POST /webhooks/{id}/test": WebhookReceipt;
+  readonly "GET /workflows": string;
+  readonly "GET /workflows/editor": string;
   readonly "POST /workflows/{id}/run": {
     readonly runId: string;
     readonly workflowId: string;

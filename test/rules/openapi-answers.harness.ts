@@ -16,6 +16,7 @@ export const JUDGED_APART = {
   knowledge: ["feature-graph", "feature-mcp", "feature-procedures"],
   workflows: ["feature-workflows"],
   calls: ["feature-calls"],
+  dashboard: ["feature-dashboard"],
 } as const;
 
 /** An operation, with the plugin that has it. */
@@ -70,7 +71,8 @@ export async function askJudged(
         const sent = body === undefined ? {} : { body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body) };
         const response = await fetch(bases[server] + path, { method, headers: { "content-type": "application/json", ...always, ...headers }, ...sent });
         const [type = ""] = (response.headers.get("content-type") ?? "").split(";");
-        const open = path.startsWith("/events") && type === "text/event-stream";
+        // Such a stream ends when its reader goes.
+        const open = (path.startsWith("/events") || path.startsWith("/api/live/stream")) && type === "text/event-stream";
         const text = open ? "" : await response.text();
         if (open) await response.body?.cancel();
         const found = judges.get(server)?.judge({ method, path, status: response.status, type, text });

@@ -25,6 +25,7 @@ export default definePlugin<DashboardSettings>({
   svc: "^0.1.0",
   config: { at: "dashboard", schema: DASHBOARD },
   capabilities: ["routes", "agents", "health", "tasks", "traces", "events", "fetch", "services", "store", "settings", "all-settings", "env:*"],
+  answers: () => import("./answers.js"),
   setup(ctx) {
     const { bind, port, token } = ctx.config;
     const daemons = createDaemons(ctx);
