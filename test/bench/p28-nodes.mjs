@@ -36,7 +36,7 @@ export default {
   skip: () => (existsSync("/usr/lib/postgresql") ? undefined : "no PostgreSQL server is installed (on Debian: apt-get install postgresql)"),
   async open({ folder, quick }) {
     const { startPostgres } = await createJiti(import.meta.url).import("../kit/postgres.ts");
-    const server = await startPostgres();
+    const server = await startPostgres(60, { durable: true });
     const store = server.schema();
     const plain = await startDaemon(join(folder, "plain"), configOf("plain"));
     const nodes = [];
