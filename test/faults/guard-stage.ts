@@ -35,7 +35,7 @@ export interface GuardStage {
 const CANARY = "canary-7f3a91";
 const LIMIT_MS = 120_000;
 
-/** Sets the scene once; it is built anew after whatever changed it. */
+/** Sets the scene once; what a line changed is put back after it. */
 export async function createGuardStage(mode: Mode, level: Level): Promise<GuardStage> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "svc-guard-")));
   const [model, place, scratch] = [join(root, "model"), join(root, "place"), join(root, "scratch")];
@@ -61,11 +61,16 @@ export async function createGuardStage(mode: Mode, level: Level): Promise<GuardS
   const env = { PATH: process.env.PATH ?? "", CANARY, HOME: join(root, "home"), LANG: "C.UTF-8" };
   mkdirSync(env.HOME);
   let before: Map<string, string>;
-  reset();
+  restore([""]);
 
-  function reset(): void {
-    rmSync(place, { recursive: true, force: true });
-    cpSync(model, place, { recursive: true, verbatimSymlinks: true });
+  /** Makes these paths as they are in the model, with all below them. */
+  function restore(paths: readonly string[]): void {
+    for (const path of paths) {
+      if (paths.some((other) => path.startsWith(`${other}/`))) continue;
+      rmSync(join(place, path), { recursive: true, force: true });
+      if (lstatSync(join(model, path), { throwIfNoEntry: false }) !== undefined)
+        cpSync(join(model, path), join(place, path), { recursive: true, verbatimSymlinks: true });
+    }
     // git would like to refresh its index.
     utimesSync(join(workspace, "a.txt"), 1_000_000_000, 1_000_000_000);
     before = shape(place);
@@ -78,7 +83,7 @@ export async function createGuardStage(mode: Mode, level: Level): Promise<GuardS
     const changed = [...new Set([...before.keys(), ...after.keys()])].filter((path) => before.get(path) !== after.get(path));
     const called = callers;
     callers = 0;
-    if (changed.length > 0) reset();
+    if (changed.length > 0) restore(changed);
     const forbidden = changed.filter((path) => mode === "report" || isForbidden(path));
     if (forbidden.length > 0) return `changed ${forbidden.slice(0, 3).join(", ")}`;
     if (called > 0) return "reached a port of this machine";
