@@ -1,10 +1,10 @@
-import { execFileSync } from "node:child_process";
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PluginStatus } from "@svc/kernel";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { lacks } from "../faults/daemon.harness.ts";
 import { action, alive, type Laid, lay } from "../faults/isolation.harness.ts";
+import { packPackage } from "../kit/pack.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 const PATIENCE = { timeout: 20_000, interval: 50 };
@@ -63,7 +63,7 @@ describe("svc plugin with --isolate", () => {
 
   it("an installed package is pinned as ever, looked at before each new process, and not started again when its files have changed", async () => {
     const shell = await shellWith([{ name: "packed", setup: `${action("packed.pid", "return process.pid;")} ${action("packed.end", "process.exit(1);")}` }]);
-    execFileSync("npm", ["pack", "--pack-destination", shell.folder, "--ignore-scripts"], { cwd: join(shell.folder, "packed"), stdio: "ignore" });
+    packPackage(join(shell.folder, "packed"), shell.folder);
     expect(await shell.svc("plugin", "add", "./svc-plugin-packed-1.0.0.tgz", "--isolate", "--yes")).toMatchObject({ code: 0 });
     expect(shell.config().plugins).toEqual(["process:svc-plugin-packed"]);
     expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });

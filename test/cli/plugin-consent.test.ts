@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
@@ -6,6 +5,7 @@ import { delimiter, dirname, join } from "node:path";
 import type { PluginStatus } from "@svc/kernel";
 import { afterEach, describe, expect, it } from "vitest";
 import { lacks } from "../faults/daemon.harness.ts";
+import { packPackage } from "../kit/pack.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
@@ -42,14 +42,7 @@ function write({ folder }: Pick<Shell, "folder">, name: string, { svc = {}, pkg 
   return at;
 }
 
-function pack(shell: Shell, name: string): string {
-  const said = execFileSync("npm", ["pack", "--pack-destination", shell.folder, "--ignore-scripts", "--json"], {
-    cwd: join(shell.folder, name),
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  return `./${(JSON.parse(said) as { filename: string }[])[0]?.filename}`;
-}
+const pack = (shell: Shell, name: string): string => packPackage(join(shell.folder, name), shell.folder);
 
 /** Everything of PATH but the folders with bubblewrap in them, with Node and npm put back. */
 function pathWithoutWalls(folder: string): string {

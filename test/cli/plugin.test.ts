@@ -1,10 +1,10 @@
-import { execFileSync } from "node:child_process";
 import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Observed } from "@svc/kernel";
 import { tortureCases, writeTorture } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
+import { packPackage } from "../kit/pack.ts";
 import { echoConfig } from "../kit/svc.ts";
 import { shellWith, write } from "./plugin.harness.ts";
 
@@ -92,7 +92,7 @@ describe("commands that an installed plugin adds", () => {
       join(folder, "greet.mjs"),
       'export default { name: "greet", summary: "Greets", commands: [{ name: "greet", args: "", summary: "Greets", run: async (_args, _options, cli) => cli.print("good day", {}) }] };',
     );
-    execFileSync("npm", ["pack", "--pack-destination", shell.folder, "--ignore-scripts"], { cwd: folder, stdio: "ignore" });
+    packPackage(folder, shell.folder);
     expect(await shell.svc("plugin", "add", "./svc-plugin-greeter-1.0.0.tgz", "--yes")).toMatchObject({ code: 0 });
     expect(await shell.svc("greet")).toMatchObject({ code: 0, out: "good day\n" });
     appendFileSync(join(shell.folder, ".svc/node_modules/svc-plugin-greeter/greet.mjs"), "// changed");

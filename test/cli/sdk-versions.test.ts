@@ -6,6 +6,7 @@ import { SDK_VERSION } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
 import { pluginFolders, ROOT } from "../house/house.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
+import { packPackage } from "../kit/pack.ts";
 import { echoConfig } from "../kit/svc.ts";
 
 const ELDER = join(ROOT, "test/publish/fixtures/plugin-0.1.0");
@@ -35,7 +36,7 @@ describe.each([`${major}.${minor + 1}.0`, `${major + 1}.0.0`])("under an sdk %s 
     const svc = (...args: string[]) =>
       spawnSync(process.execPath, [program, ...args], { cwd: folder, encoding: "utf8", env: { ...process.env, SVC_CONFIG: "" } });
     writeFileSync(join(folder, "svc.json"), JSON.stringify(echoConfig({}, { elder: { enabled: true } })));
-    spawnSync("npm", ["pack", "--pack-destination", folder, "--ignore-scripts"], { cwd: ELDER });
+    packPackage(ELDER, folder);
     const { status, stderr, stdout } = svc("plugin", "add", "./svc-plugin-elder-1.0.0.tgz", "--yes");
     expect({ status, said: status === 0 ? "" : stderr + stdout }).toEqual({ status: 0, said: "" });
     expect(svc("daemon", "start")).toMatchObject({ status: 0 });

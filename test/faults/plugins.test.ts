@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { PluginStatus } from "@svc/kernel";
@@ -7,6 +6,7 @@ import { type TortureCase, tortureCases, writeTorture } from "@svc/sdk/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { runKernel, temporaryFolder } from "../kit/kernel.ts";
+import { packPackage } from "../kit/pack.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 const named = (...names: string[]): TortureCase[] => names.map((name) => tortureCases.find((one) => one.name === name)!);
@@ -231,7 +231,7 @@ describe("a plugin that is not what was trusted", () => {
     shells.push(shell);
     shell.write(echoConfig());
     const elder = join(ROOT, "test/publish/fixtures/plugin-0.1.0");
-    execFileSync("npm", ["pack", "--pack-destination", shell.folder, "--ignore-scripts"], { cwd: elder, stdio: "ignore" });
+    packPackage(elder, shell.folder);
     const state = async () => (await healthOf(shell)).plugins.find(({ id }) => id === "feature-elder");
     const restart = async () => {
       await shell.svc("daemon", "stop");
