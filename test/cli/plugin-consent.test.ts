@@ -56,10 +56,12 @@ function pathWithoutWalls(folder: string): string {
 const touch = (file: string) => `try { (await import("node:fs")).writeFileSync(${JSON.stringify(file)}, "ran"); } catch {}`;
 
 describe("what somebody else's code may do before it is agreed to", () => {
-  it("SEC-S6 is nothing: without a yes none of it has run, and what looks at it runs it behind walls", async () => {
-    for (const walls of [true, false]) {
+  it.each([{ walls: "with bubblewrap" }, { walls: "without it" }])(
+    "SEC-S6 is nothing ($walls): without a yes none of it has run, and what looks at it runs it behind walls",
+    { timeout: 60_000 },
+    async ({ walls }) => {
       const shell = await openShell();
-      const env = walls ? {} : { PATH: pathWithoutWalls(shell.folder) };
+      const env = walls === "with bubblewrap" ? {} : { PATH: pathWithoutWalls(shell.folder) };
       const svc = async (...args: string[]) =>
         (await import("../kit/svc.ts")).openShell({ ...env, SVC_CONFIG: join(shell.folder, "svc.json") }).then((other) => other.svc(...args));
       shell.write(echoConfig());
@@ -79,8 +81,8 @@ describe("what somebody else's code may do before it is agreed to", () => {
       expect(await svc("plugin", "inspect", join(shell.folder, "early"))).toMatchObject({ code: 0 });
       expect(existsSync(witness)).toBe(false);
       expect(await svc("plugin", "add", tarball, "--yes")).toMatchObject({ code: 0, out: expect.stringContaining("is installed and pinned") });
-    }
-  });
+    },
+  );
 
   it("SEC-S6 is not a script of npm's either, where the operator lets those run: only the yes starts them", async () => {
     const shell = await shellWith();
@@ -196,7 +198,7 @@ describe("what svc plugin add sees", () => {
   });
 });
 
-describe("the pin of an installed plugin", () => {
+describe("the pin of an installed plugin", { timeout: 60_000 }, () => {
   it("AUT-B2 covers what npm installed for it: a changed byte in a dependency of a dependency is noticed everywhere", async () => {
     const shell = await shellWith();
     for (const [name, dependencies] of [
