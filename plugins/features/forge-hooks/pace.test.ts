@@ -1,0 +1,46 @@
+import type { ForgeLimits } from "@svc/sdk";
+import { createMemoryStore } from "@svc/sdk/testing";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { Pace } from "./pace.ts";
+import type { Rows } from "./rows.ts";
+
+const SECOND = 1_000;
+const LIMITS: ForgeLimits = { maxChars: 100, contentPerMinute: 80, contentPerHour: 500 };
+const signal = new AbortController().signal;
+const rows = (): Pick<Rows, "paces"> => ({ paces: createMemoryStore().collection("paces") });
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Asks for so many calls at once and answers when each was let go, in milliseconds from now; the clock runs until all were. */
+async function times(pace: Pace, count: number, limits = LIMITS): Promise<number[]> {
+  const from = Date.now();
+  const went: number[] = [];
+  const all = Promise.all(Array.from({ length: count }, () => pace.take("bot", limits, "answer", signal).then(() => went.push(Date.now() - from))));
+  await vi.advanceTimersByTimeAsync(count * SECOND);
+  await all;
+  return went;
+}
+
+it("between two calls of one token is a second, and none where the forge takes many a minute", async () => {
+  expect(await times(new Pace(rows()), 3)).toEqual([0, SECOND, 2 * SECOND]);
+  expect(await times(new Pace(rows()), 3, { ...LIMITS, contentPerMinute: 600 })).toEqual([0, 0, 0]);
+});
+
+it("a restart does not forget the pause", async () => {
+  const kept = rows();
+  await new Pace(kept).take("bot", LIMITS, "answer", signal);
+  await vi.advanceTimersByTimeAsync(400);
+  expect(await times(new Pace(kept), 1)).toEqual([600]);
+});
+
+it("what is left of a minute is waited for, and who would wait longer than 20 s is told when to come back", async () => {
+  const pace = new Pace(rows());
+  const few = { ...LIMITS, contentPerMinute: 2 };
+  expect(await times(pace, 2, few)).toEqual([0, SECOND]);
+  await expect(pace.take("bot", few, "answer", signal)).rejects.toMatchObject({ retryAfterMs: 58 * SECOND });
+});
