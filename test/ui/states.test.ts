@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, onTestFailed } from "vitest";
 import { svcIn } from "../rules/auth.harness.ts";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
@@ -78,16 +78,31 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
   /** The pages of a browser have the token; an empty page has nowhere to keep it. */
   const signedIn = (context: BrowserContext, token: string) =>
     context.addInitScript((value) => location.protocol === "http:" && localStorage.setItem("svc.token", value), token);
+  let kept: Page | undefined;
+  /** A page that has the programs of the dashboard compiled already. After a failed test each has one of its own. */
+  const keptPage = async (): Promise<Page> => {
+    if (kept === undefined) return openAs(at.token);
+    onTestFailed(() => {
+      kept = undefined;
+    });
+    await kept.unrouteAll({ behavior: "ignoreErrors" });
+    await kept.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+    // Between two places of one page it would stay the same document.
+    await kept.goto("about:blank");
+    return kept;
+  };
   beforeAll(async () => {
     browser = await openBrowser();
     at = await startDashboard({ config, token: "the-single-bearer-of-old" });
     const answer = await at.api<{ taskId: string }>("POST", "/api/chat/echo", { text: "the first of all", chat: "test" });
     task = answer.taskId;
+    kept = await openAs(at.token);
   });
 
   for (const { path, content, slow = false } of PAGES)
     it(`${path} says that it reads, that it could not, and shows what there is when it is asked again`, async () => {
-      const page = await openAs(at.token);
+      // The clock of a browser's pages is set once for all of them.
+      const page = slow ? await openAs(at.token) : await keptPage();
       let state: "held" | "away" | "here" = "held";
       const held: (() => void)[] = [];
       await page.route(DATA, async (route) => {
@@ -127,7 +142,8 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
       await page.route(held, (route) => (stopped ? route.continue() : undefined));
       await page.clock.install();
       await page.goto(addressOf(path));
-      await page.locator("#page .kit-loading").first().waitFor();
+      // The other panes have read: they would offer a way out as well.
+      await expect.poll(() => page.locator("#page .kit-loading").count()).toBe(1);
       await page.clock.runFor(SLOW_MS);
       const cancel = page.locator("#page .kit-loading").getByRole("button", { name: "Cancel" });
       await cancel.waitFor();
