@@ -32,4 +32,7 @@ export const FIGURES = new Map([
   ["P27", () => import("./p27-drags.mjs")],
   ["P28", () => import("./p28-nodes.mjs")],
   ["P29", () => import("./p29-calls.mjs")],
+  ["P30", () => import("./p30-model-turns.mjs")],
+  ["P31", () => import("./p31-botmsg.mjs")],
+  ["P32", () => import("./p32-mcp.mjs")],
 ]);

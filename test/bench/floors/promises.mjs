@@ -1,12 +1,13 @@
 /**
  * A server that keeps the daemon's promises by hand, and nothing else: a checked body, the message durable before it is worked on, the
  * answer durable before its last frame, three frames on ticks of their own, one disk flush for all who wait at that moment.
- * `<folder>` as its argument.
+ * `<folder>` as its argument. With the address of a model as a second one, the frames are the pieces of its streamed answer.
  */
 import { fdatasync, openSync } from "node:fs";
 import { join } from "node:path";
 import Database from "better-sqlite3";
 import { fastify } from "fastify";
+import { streamedCall } from "./streamed-call.mjs";
 
 const file = join(process.argv[2], "floor.db");
 const db = new Database(file);
@@ -55,6 +56,19 @@ const body = {
   },
 };
 const tick = () => new Promise(setImmediate);
+const model = process.argv[3] === undefined ? undefined : streamedCall(process.argv[3]);
+
+/** What is answered, piece by piece. */
+async function answer(message, say) {
+  if (model !== undefined) return model(message, say);
+  const third = Math.ceil(message.length / 3);
+  for (let at = 0; at < 3; at += 1) {
+    await tick();
+    say(message.slice(at * third, (at + 1) * third));
+  }
+  return message;
+}
+
 let count = 0;
 const app = fastify();
 app.get("/health", async () => ({ ok: true }));
@@ -67,12 +81,8 @@ app.post("/task", { schema: { body } }, async ({ body: { agent, message, context
   const { raw } = reply;
   raw.writeHead(200, { "content-type": "text/event-stream" });
   const frame = (name, data) => `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
-  const third = Math.ceil(message.length / 3);
-  for (let at = 0; at < 3; at += 1) {
-    await tick();
-    raw.write(frame("text", { text: message.slice(at * third, (at + 1) * third) }));
-  }
-  await durable(update, JSON.stringify({ ...inbound, response: message, endedAt: Date.now() }), id);
+  const response = await answer(message, (text) => raw.write(frame("text", { text })));
+  await durable(update, JSON.stringify({ ...inbound, response, endedAt: Date.now() }), id);
   raw.end(frame("done", { taskId: id, status: "ok" }));
 });
 await app.listen({ host: "127.0.0.1", port: 0 });
