@@ -13,6 +13,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const FIRST_MS = 5 * MINUTE_MS;
+/** When the size is looked at for the first time. */
+const FIRST_SIZE_MS = 5_000;
 /** As long as a sender may repeat itself, or a clock be wrong. */
 const KEPT_MS = 7 * DAY_MS;
 const CUTOFF = "forget";
@@ -55,6 +57,8 @@ export async function startMaintenance(deps: MaintenanceDeps): Promise<void> {
   };
   const size = alone("what is kept was not brought under its bound", retention.bySize);
   schedule.every(MINUTE_MS, size);
+  // A daemon that never runs for a minute is under the bound, too.
+  schedule.after(FIRST_SIZE_MS, size);
   schedule.every(MINUTE_MS, workspaces.again);
   const old = alone(
     "what is old was not removed",

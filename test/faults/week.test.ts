@@ -29,8 +29,13 @@ const PHASES = MINUTES > 0 ? 28 : 2;
 /** Those of `SVC_WEEK_STRIKES`, apart by commas; else a short run has what leaves nothing to be given up in words. */
 const KINDS = kindsOf(process.env.SVC_WEEK_STRIKES);
 const PHASE_MS = MINUTES > 0 ? (MINUTES * 60_000) / PHASES : 12_000;
-/** What a week of traces needs, many times over. */
+/** Several times what is kept. */
 const DISK = MINUTES > 0 ? "768m" : "96m";
+/**
+ * Nothing is a week old by the steady clock here, so that only the bound keeps the folder flat. An hour writes about twice as much; half of
+ * it is no trace and stays, and above that must be room for the traces of the phase that is judged.
+ */
+const KEPT_MEGABYTES = 100;
 /** The longest pause of a sender: the week is about all kinds of work, not about much of one. */
 const PAUSE_MS = MINUTES > 0 ? 2_000 : 0;
 /** A Monday. */
@@ -89,7 +94,7 @@ async function createWorld(dice: () => number) {
     plugins: [join(import.meta.dirname, "ledger.mjs"), "./bomb.mjs"],
     channels: chats.channels,
     dashboard: { enabled: true, port: dashboardPort },
-    retention: { traceDays: 7, historyDays: 7 },
+    retention: { traceDays: 7, historyDays: 7, maxMegabytes: KEPT_MEGABYTES },
     ...office.config,
   });
   const peerFolder = await temporaryFolder();
