@@ -7,7 +7,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { ask, endDaemons, pause, startDaemon, writeConfig } from "../../faults/daemon.harness.ts";
 import { openPlatform } from "../../faults/platform.harness.ts";
 import { ROOT } from "../../house/house.ts";
@@ -93,7 +93,7 @@ async function make(root: string): Promise<void> {
 }
 
 try {
-  for (const root of process.argv.slice(2)) await make(root);
+  for (const root of process.argv.slice(2)) await make(resolve(root));
 } finally {
   await endDaemons();
 }
