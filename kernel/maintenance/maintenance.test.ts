@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { openStore } from "../../test/kit/store.ts";
 import { createLog } from "../base/log.ts";
 import { claimMinute } from "../schedule/job-records.ts";
-import { createForgetting } from "./maintenance.ts";
+import { createForgetting, startMaintenance } from "./maintenance.ts";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -64,4 +64,30 @@ describe("forgetting", () => {
     expect(await known()).toEqual(before);
     expect(await claim("2026-01-01T12:00")).toBe(false);
   });
+});
+
+it("retention.maxMegabytes holds for a daemon that never lives for a minute, too: the size is looked at soon after a start", async () => {
+  const log = createLog({ destination: "none", secrets: () => [] });
+  const core = openStore({ file: ":memory:", log }).scope("core");
+  const soon: (() => Promise<void>)[] = [];
+  let pruned = 0;
+  await startMaintenance({
+    log,
+    now: () => START,
+    settings: { value: { retention: { maxMegabytes: 1 } } },
+    bus: { publish: () => undefined, node: "n" },
+    workspaces: { again: async () => undefined },
+    runtime: {
+      core: { ...core, keyBefore: async () => "task_9", prune: async () => (pruned++ === 0 ? 5 : 0) },
+      store: { size: () => ({ used: 2_097_152, free: 0 }), shrink: () => false, steady: () => 0 },
+      schedule: {
+        every: () => undefined,
+        after: (ms: number, work: () => Promise<void>) => {
+          if (ms <= 10_000) soon.push(work);
+        },
+      },
+    },
+  } as never);
+  for (const work of soon) await work();
+  expect(pruned).toBeGreaterThan(0);
 });
