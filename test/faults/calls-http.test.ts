@@ -2,29 +2,12 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
+import { OFFER } from "../kit/call-offer.ts";
 import { baseOf, post, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { ask, endDaemons, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 const KNOWN = ["channels/webrtc", "features/transcription", "features/calls"].map((path) => join(ROOT, "plugins", path));
 const WEBRTC = { enabled: true, stunServers: [], hostAddresses: ["127.0.0.1"], bot: { enabled: true } };
-const SENDONLY = [
-  "v=0",
-  "o=- 1 1 IN IP4 127.0.0.1",
-  "s=-",
-  "t=0 0",
-  "a=group:BUNDLE 0",
-  "m=audio 9 UDP/TLS/RTP/SAVPF 111",
-  "c=IN IP4 0.0.0.0",
-  "a=ice-ufrag:abcd",
-  "a=ice-pwd:aaaaaaaaaaaaaaaaaaaaaaaa",
-  `a=fingerprint:sha-256 ${Array.from({ length: 32 }, () => "AB").join(":")}`,
-  "a=setup:actpass",
-  "a=mid:0",
-  "a=sendonly",
-  "a=rtcp-mux",
-  "a=rtpmap:111 opus/48000/2",
-  "",
-].join("\r\n");
 
 interface Joined {
   readonly id: string;
@@ -53,8 +36,8 @@ describe("calls over HTTP", () => {
     const path = `/calls/${one.id}/answer`;
     expect((await post(base, path, { offer: `v=0\r\n${"x".repeat(2_097_152)}` }, as(one))).status).toBe(413);
     for (const offer of ["", "x", "v=0\r\n", 5, null, { a: 1 }]) expect((await post(base, path, { offer }, as(one))).status).toBe(400);
-    expect((await post(base, path, { offer: SENDONLY }, as(one))).body).toMatchObject({ call: { state: "running" }, answer: expect.stringContaining("v=0") });
-    expect((await post(base, path, { offer: SENDONLY }, as(one))).status).toBe(409);
+    expect((await post(base, path, { offer: OFFER }, as(one))).body).toMatchObject({ call: { state: "running" }, answer: expect.stringContaining("v=0") });
+    expect((await post(base, path, { offer: OFFER }, as(one))).status).toBe(409);
     expect((await post(base, `/calls/${one.id}/end`, {}, as(one))).status).toBe(200);
   });
 
@@ -81,7 +64,7 @@ describe("calls over HTTP", () => {
   it("a stream that is cut goes on behind the last event it had", async () => {
     const base = await serving();
     const one = await join1(base, "a");
-    await post(base, `/calls/${one.id}/answer`, { offer: SENDONLY }, as(one));
+    await post(base, `/calls/${one.id}/answer`, { offer: OFFER }, as(one));
     const open = (last?: string) =>
       fetch(`${base}/calls/${one.id}/stream`, { headers: { ...as(one), ...(last === undefined ? {} : { "last-event-id": last }) } });
     const first = (await open()).body?.getReader();
@@ -108,7 +91,7 @@ describe("a daemon with calls", () => {
   it("killed with kill -9 in a call, ends it in its row at the next start", async () => {
     const { folder, daemon, base } = await begun();
     const one = await join1(base, "echo");
-    expect((await post(base, `/calls/${one.id}/answer`, { offer: SENDONLY }, as(one))).status).toBe(200);
+    expect((await post(base, `/calls/${one.id}/answer`, { offer: OFFER }, as(one))).status).toBe(200);
     const ringing = await join1(base, "echo");
     await daemon.kill("SIGKILL");
     const next = await startDaemon(folder);
@@ -123,7 +106,7 @@ describe("a daemon with calls", () => {
     const descriptors = () => readdirSync(`/proc/${daemon.pid}/fd`).length;
     const call = async () => {
       const one = await join1(base, "echo");
-      expect((await post(base, `/calls/${one.id}/answer`, { offer: SENDONLY }, as(one))).status).toBe(200);
+      expect((await post(base, `/calls/${one.id}/answer`, { offer: OFFER }, as(one))).status).toBe(200);
       expect((await post(base, `/calls/${one.id}/end`, {}, as(one))).status).toBe(200);
     };
     for (let n = 0; n < 5; n += 1) await call();

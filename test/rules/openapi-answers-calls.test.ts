@@ -1,6 +1,7 @@
 import { type ChoiceButton, choiceOf, definePlugin, type Plugin, type PluginContext } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
 import { jpeg } from "../../plugins/features/calls/calls.harness.ts";
+import { OFFER } from "../kit/call-offer.ts";
 import { bearer, guarded } from "./auth.harness.ts";
 import { type Ask, askJudged, FIRST_PARTY, JUDGED_APART } from "./openapi-answers.harness.ts";
 
@@ -17,25 +18,6 @@ const config = {
   calls: { allow: ["foo"] },
 };
 
-/** What a browser offers that only speaks. */
-const OFFER = [
-  "v=0",
-  "o=- 1 1 IN IP4 127.0.0.1",
-  "s=-",
-  "t=0 0",
-  "a=group:BUNDLE 0",
-  "m=audio 9 UDP/TLS/RTP/SAVPF 111",
-  "c=IN IP4 0.0.0.0",
-  "a=ice-ufrag:abcd",
-  "a=ice-pwd:aaaaaaaaaaaaaaaaaaaaaaaa",
-  `a=fingerprint:sha-256 ${Array.from({ length: 32 }, () => "AB").join(":")}`,
-  "a=setup:actpass",
-  "a=mid:0",
-  "a=sendonly",
-  "a=rtcp-mux",
-  "a=rtpmap:111 opus/48000/2",
-  "",
-].join("\r\n");
 const CANDIDATE = { candidate: "candidate:1 1 udp 2130706431 127.0.0.1 9 typ host", sdpMid: "0", sdpMLineIndex: 0 };
 
 /** A chat of a person who rings hear. */
