@@ -28,7 +28,7 @@ export default defineConfig({
           exclude,
           sequence: { groupOrder: 0 },
           // Most files wait for processes, sockets and disks: with two more than there are processors, 44 % of their time was idle.
-          maxWorkers: availableParallelism() + 4,
+          maxWorkers: availableParallelism() + 3,
         },
       },
       {

@@ -95,8 +95,9 @@ export async function startPostgres(connections = 60, { durable = false } = {}):
     }
   }
 
+  const runs = () => server !== undefined && server.exitCode === null && server.signalCode === null;
   async function up(): Promise<void> {
-    server = await run(data, port);
+    if (!runs()) server = await run(data, port);
   }
   const down = () => (server === undefined ? Promise.resolve() : quit(server));
   let killed = false;
