@@ -1,8 +1,8 @@
 /** Prints the CPU that many cron jobs cost. The clock is turned by hand, so that a minute need not be waited for. Arguments: folder, how many. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { createSchedule } from "../../../kernel/dist/core/schedule/index.js";
-import { claimMinute } from "../../../kernel/dist/core/schedule/job-records.js";
+import { claimMinute } from "../../../kernel/dist/schedule/job-records.js";
+import { createSchedule } from "../../../kernel/dist/schedule/schedule.js";
 import { openStore } from "../../../plugins/stores/sqlite/dist/open.js";
 
 const [folder, count] = process.argv.slice(2);
