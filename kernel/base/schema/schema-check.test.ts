@@ -1,9 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Schema } from "@svc/sdk";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
+import { plainCheck } from "./plain-check.ts";
 import { keyOf } from "./prepared.ts";
 import { type Reading, schemaCheck, schemaTrouble, shapeFor } from "./schema-check.ts";
 import { standaloneModule } from "./standalone.ts";
@@ -154,6 +156,66 @@ describe("checks that the build compiled", () => {
   it("leave out a schema that needs code of ajv's", () => {
     expect(includes({ enum: [{ a: 1 }] }, "body")).toBe(false);
     expect(includes({ enum: ["a"] }, "body")).toBe(true);
+  });
+});
+
+describe("plain schemas of a document", () => {
+  it("are judged without ajv as ajv judges, defaults filled in alike", () => {
+    let plain = 0;
+    fc.assert(
+      fc.property(schema, fc.array(value, { minLength: 3, maxLength: 6 }), (shape, values) => {
+        const shut = shapeFor.document(shape);
+        const fits = plainCheck(shut);
+        if (fits === undefined) return;
+        plain += 1;
+        expect(schemaTrouble(structuredClone(shape)), JSON.stringify(shape)).toBeUndefined();
+        const theirs = schemaCheck(structuredClone(shape), "document");
+        for (const given of values) {
+          const [one, other] = [structuredClone(given), structuredClone(given)];
+          const fitted = fits(one);
+          expect(fitted, `${JSON.stringify(shape)} on ${JSON.stringify(given)}`).toBe(theirs.errors(other).length === 0);
+          if (fitted) expect(one).toEqual(other);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+    expect(plain).toBeGreaterThan(300);
+  });
+
+  it("are none where ajv refuses them or knows a keyword that is not read here", () => {
+    const left: unknown[] = [
+      { type: "object", properties: { a: { minimum: 1 } } },
+      { type: "string", format: "unheard-of" },
+      { type: "string", format: "constructor" },
+      { type: "string", pattern: "(" },
+      { type: "string", minLength: "1" },
+      { type: "string", secret: "yes" },
+      { typ: "string" },
+      { type: "strin" },
+      { type: [] },
+      { type: "string", enum: [] },
+      { enum: [{ a: 1 }] },
+      { type: "array", items: [{ type: "string" }] },
+      { type: "array", uniqueItems: true },
+      { type: "string", properties: {} },
+      { type: "object", required: "a" },
+      { type: "object", properties: { a: true } },
+      { type: "string", default: "of the root" },
+      { anyOf: [{ type: "string" }] },
+    ];
+    expect(left.filter((schema) => plainCheck(schema as Schema) !== undefined)).toEqual([]);
+  });
+
+  it("are the ordinary section: judging one loads no ajv", () => {
+    const program = `
+      const { schemaCheck } = await import(${JSON.stringify(new URL("../../dist/base/schema/schema-check.js", import.meta.url).href)});
+      const { createRequire } = await import("node:module");
+      const { fits, errors } = schemaCheck({ type: "object", properties: { url: { type: "string", format: "url" }, tries: { type: "integer", default: 3 } } }, "document");
+      const value = { url: "https://example.com" };
+      const loaded = () => Object.keys(createRequire(import.meta.url).cache ?? {}).some((file) => file.includes("ajv"));
+      console.log(JSON.stringify([fits(value), value.tries, loaded(), fits({ url: 1 }), loaded(), errors({ url: 1 }).length, loaded()]));`;
+    const said = execFileSync(process.execPath, ["--input-type=module", "-e", program], { encoding: "utf8" });
+    expect(JSON.parse(said)).toEqual([true, 3, false, false, false, 1, true]);
   });
 });
 

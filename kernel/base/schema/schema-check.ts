@@ -1,12 +1,14 @@
 /*
- * The one judge of schemas: ajv. A schema that the build knew was compiled then (see `standalone.ts`), and ajv is loaded only to say what
- * is wrong with a value that does not fit; any other schema is compiled at its first use.
+ * The one judge of schemas: ajv. A schema that the build knew was compiled then (see `standalone.ts`), a plain one of a document is read
+ * without ajv (see `plain-check.ts`), and ajv is loaded only to say what is wrong with a value that does not fit; any other schema is
+ * compiled at its first use.
  */
 import { createRequire } from "node:module";
 import type { Schema } from "@svc/sdk";
 import type { Ajv, Options, ErrorObject as SchemaError } from "ajv";
 import { closed } from "./closed.ts";
 import { FORMATS } from "./formats.ts";
+import { plainCheck } from "./plain-check.ts";
 import { type Fits, preparedCheck } from "./prepared.ts";
 
 /**
@@ -87,10 +89,10 @@ const modules = new WeakMap<Schema, string>();
 export const preparedIn = (schema: Schema, module: string): void => void modules.set(schema, module);
 
 /**
- * The check of a schema, made once for each schema object. `prepared` is a module of checks that the build compiled, see
+ * The check of a schema, made once for each schema object. `checks` is a module of checks that the build compiled, see
  * `preparedCheck`; where `preparedIn` has named another one, that. Both methods throw ajv's error where it is no usable schema.
  */
-export function schemaCheck(schema: Schema, reading: Reading, prepared?: string): SchemaCheck {
+export function schemaCheck(schema: Schema, reading: Reading, checks?: string): SchemaCheck {
   const before = known[reading].get(schema);
   if (before !== undefined) return before;
   const shape = shapeFor[reading](schema);
@@ -99,8 +101,9 @@ export function schemaCheck(schema: Schema, reading: Reading, prepared?: string)
     judge ??= compile(reading, shape);
     return judge(value);
   };
-  const module = modules.get(schema) ?? prepared;
-  const fits = module === undefined ? undefined : preparedCheck(module, reading, shape);
+  const module = modules.get(schema) ?? checks;
+  const prepared = module === undefined ? undefined : preparedCheck(module, reading, shape);
+  const fits = prepared ?? (reading === "document" ? plainCheck(shape) : undefined);
   const check: SchemaCheck = { fits: fits ?? ((value) => errors(value).length === 0), errors };
   known[reading].set(schema, check);
   return check;
