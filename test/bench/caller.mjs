@@ -68,7 +68,7 @@ export async function openCallers(port, count, name = "caller", expected = 3) {
   const frames = answer.match(/event: text/g)?.length ?? 0;
   if (!answer.startsWith("HTTP/1.1 200") || frames < expected) throw new Error(`the answer does not have ${expected} text frames:\n${answer}`);
   return {
-    /** Each caller sends its next request when it has the last answer. Answers requests a second and latencies in milliseconds. */
+    /** Each caller sends its next request when it has the last answer. Answers how many, requests a second and latencies in milliseconds. */
     async run(forMs) {
       const times = [];
       const began = performance.now();
@@ -85,7 +85,7 @@ export async function openCallers(port, count, name = "caller", expected = 3) {
       );
       const seconds = (performance.now() - began) / 1000;
       times.sort((one, other) => one - other);
-      return { perSecond: times.length / seconds, p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
+      return { count: times.length, perSecond: times.length / seconds, p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
     },
     /** So many requests in all, each caller one after the other. */
     async times(total) {

@@ -14,10 +14,10 @@ import {
 import type * as Tapable from "tapable";
 import { fail } from "../../base/errors.ts";
 import { fitsHook } from "../../base/hook-answers.ts";
-import { isPromise } from "../../base/promise.ts";
 import { abandon } from "./abandon.ts";
-import { type Callee, call } from "./call.ts";
+import { begin, type Callee } from "./call.ts";
 import type { CallConsequence } from "./incident.ts";
+import { PendingAnswer } from "./pending-answer.ts";
 import type { HookName, Scope, Tap } from "./scope.ts";
 
 // Required, not imported: looking for the names of its exports would take as long as running it. One by one: the package loads nine more.
@@ -174,22 +174,19 @@ function ask<R>(asked: Asked<R>, args: unknown[], run: HookRun, otherwise: R, do
     return;
   }
   run.step?.(step);
-  let answer: R | Promise<R>;
-  let later: boolean;
+  let answer: R | PendingAnswer<R>;
   try {
-    answer = call(callee, args, run.signal);
-    later = isPromise(answer);
+    answer = begin(callee, args, run.signal);
   } catch (error) {
     passOver(asked, error, run, otherwise, done);
     return;
   }
-  if (!later) settle(asked, answer as R, run, otherwise, done);
-  else {
-    (answer as Promise<R>).then(
+  if (!(answer instanceof PendingAnswer)) settle(asked, answer, run, otherwise, done);
+  else
+    answer.settle(
       (value) => settle(asked, value, run, otherwise, done),
       (error) => passOver(asked, error, run, otherwise, done),
     );
-  }
 }
 
 function settle<R>(asked: Asked<R>, value: R, run: HookRun, otherwise: R, done: Done<R>): void {

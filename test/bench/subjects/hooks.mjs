@@ -1,6 +1,6 @@
 /**
  * A kernel on a port with twenty taps. A line `sync` or `mixed` sets them, a line `watch` looks on until the next one, a line `share`
- * is answered with the percentage of its time on the CPU that the main thread spent in hooks meanwhile. Argument: folder.
+ * is answered with the time on the CPU that the main thread spent in hooks meanwhile, in milliseconds and as a percentage of all. Argument: folder.
  */
 import { Session } from "node:inspector/promises";
 import { join } from "node:path";
@@ -9,9 +9,9 @@ import { createKernel } from "@svc/kernel";
 import { definePlugin } from "@svc/sdk";
 import local from "@svc/tier-local";
 
-/** The hooks and the calls that they make; a tier is run `within` its plugin too, and is no hook. */
+/** The hooks and the calls that they make; a tier is run `inScope` of its plugin too, and is no hook. */
 const isHook = ({ url, functionName }) =>
-  url.endsWith("/kernel/dist/core/host/hooks.js") || (url.endsWith("/kernel/dist/core/host/call.js") && functionName !== "within");
+  url.endsWith("/kernel/dist/core/host/hooks.js") || (url.endsWith("/kernel/dist/core/host/call.js") && functionName !== "inScope");
 const TAPS = { inbound: 3, route: 2, assembleContext: 5, dispatch: 3, deliver: 3, emit: 4 };
 
 const [folder] = process.argv.slice(2);
@@ -55,7 +55,7 @@ session.connect();
 await session.post("Profiler.enable");
 await session.post("Profiler.setSamplingInterval", { interval: 100 });
 
-/** Of the samples in which the thread was at work, those with a function of the hooks' room on the stack. */
+/** Of the time in which the thread was at work, that with a function of the hooks' room on the stack. */
 function shareOf({ nodes, samples, timeDeltas }) {
   const known = new Map(nodes.map((node) => [node.id, node]));
   const inside = new Set();
@@ -71,7 +71,7 @@ function shareOf({ nodes, samples, timeDeltas }) {
     busy += timeDeltas[at];
     if (inside.has(id)) hooks += timeDeltas[at];
   }
-  return (100 * hooks) / busy;
+  return { share: (100 * hooks) / busy, ms: hooks / 1000 };
 }
 
 const ANSWERS = {

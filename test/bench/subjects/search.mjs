@@ -1,10 +1,11 @@
 /**
- * A workspace full of text, indexed by the plugin through the kernel's own route. A line `floor|ours <times>` is answered with the
- * milliseconds of three searches: for a rare word, for two words, for three.
+ * A workspace full of text, indexed by the plugin through the kernel's own route. A line `blocking|thread|ours <times>` is
+ * answered with the milliseconds of three searches: for a rare word, for two words, for three.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { Worker } from "node:worker_threads";
 import ragLexical from "@svc/action-rag-lexical";
 import { createKernel } from "@svc/kernel";
 import { definePlugin } from "@svc/sdk";
@@ -59,12 +60,21 @@ await kernel.start();
 const built = await fetch(`http://127.0.0.1:${kernel.address.port}/api/agents/reader/index`, { method: "POST" });
 const { pieces } = await built.json();
 
-const raw = new Database(join(folder, ".svc/plugins/action-rag-lexical/reader.db"), { readonly: true });
+const file = join(folder, ".svc/plugins/action-rag-lexical/reader.db");
+const raw = new Database(file, { readonly: true });
 const find = raw.prepare("SELECT path, line, -rank AS score FROM pieces WHERE pieces MATCH ? ORDER BY rank LIMIT 10");
+const thread = new Worker(new URL("../floors/search-thread.mjs", import.meta.url), { workerData: file });
+let heard;
+thread.on("message", (rows) => heard(rows));
 const QUESTIONS = ["zebrafish", "word4711 word4300", "word900 word2100 word3300"];
 
 const sides = {
-  floor: (question) => find.all(question.split(" ").join(" OR ")),
+  blocking: (question) => find.all(question.split(" ").join(" OR ")),
+  thread: (question) =>
+    new Promise((resolve) => {
+      heard = resolve;
+      thread.postMessage(question.split(" ").join(" OR "));
+    }),
   async ours(question) {
     const answer = await actions.run("rag.lexical", { agentId: "reader", query: question }, { door: "bench" });
     if (answer.status !== "ok" || answer.output.results.length === 0) throw new Error(JSON.stringify(answer));
@@ -73,6 +83,7 @@ const sides = {
 
 process.on("SIGTERM", async () => {
   raw.close();
+  await thread.terminate();
   await kernel.stop();
   process.exit(0);
 });
