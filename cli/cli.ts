@@ -108,9 +108,10 @@ function configuredAddress(file: string): Address {
   return addressOf(bind);
 }
 
-/** Where a client reaches a daemon that listens on `bind`. */
+/** Where a client reaches a daemon that listens on `bind`; port 0 where only the note of a running daemon could say. */
 export function addressOf(bind: string): Address {
   const at = bind.lastIndexOf(":");
   const host = bind.slice(0, at).replace(/^\[|\]$/g, "");
-  return { host: host === "0.0.0.0" || host === "::" || host === "" ? "127.0.0.1" : host, port: Number(bind.slice(at + 1)) || 18800 };
+  const port = /^\d+$/.test(bind.slice(at + 1)) ? Number(bind.slice(at + 1)) : 18800;
+  return { host: host === "0.0.0.0" || host === "::" || host === "" ? "127.0.0.1" : host, port };
 }

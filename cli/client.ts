@@ -76,6 +76,7 @@ async function send(
   accept: string,
   terms: Terms,
 ): Promise<IncomingMessage> {
+  if (port === 0) throw fail("SVC_CLI_NO_DAEMON", { address: `${host}:${port}` });
   const payload = body === undefined ? undefined : JSON.stringify(body);
   const { headers, signal } = terms;
   const begin = tls ? (await import("node:https")).request : httpRequest;

@@ -14,7 +14,7 @@ export async function checkPort(cli: Cli): Promise<Finding[]> {
   const { host, port } = at;
   const code = await whyNotFree(at);
   const down = warning("the daemon is not running; start it with: svc daemon start");
-  if (code === undefined) return [down, ok(`port ${port} is free`)];
+  if (code === undefined) return [down, ok(port === 0 ? "it takes a free port at each start" : `port ${port} is free`)];
   if (code === "EADDRINUSE") return [error((await stranger({ ...cli, address: () => at })).message)];
   return [
     error(explainBind(code, `${host}:${port}`)?.message ?? `the daemon cannot listen on ${host}:${port}: ${code}; set node.bind to an address that it can`),

@@ -144,6 +144,12 @@ describe("whose daemon answers", () => {
     expect(await other.json<Trace[]>("trace", "list")).toEqual([]);
   });
 
+  it("OPR-C1 of a daemon that takes a free port and does not run nobody looks on the default port", async () => {
+    const shell = await folderOn(0, false);
+    expect(await shell.svc("daemon", "status")).toMatchObject({ code: 69, err: expect.stringContaining("No daemon answers at 127.0.0.1:0.") });
+    expect((await shell.svc("doctor")).out).toContain("it takes a free port at each start");
+  });
+
   it("OPR-C1 the copy of a folder does not take the daemon of the original for its own", async () => {
     const original = await daemon("Original");
     const copy = await openShell();

@@ -162,8 +162,12 @@ describe("a plugin that takes the process with it", () => {
     const [slow] = named("start-never-ends") as [TortureCase];
     const shell = await shellWith([slow]);
     const starting = shell.svc("daemon", "start", "--foreground");
-    await vi.waitFor(() => expect(existsSync(join(shell.folder, ".svc/loading.json"))).toBe(true), { timeout: 15_000, interval: 5 });
-    process.kill(JSON.parse(readFileSync(join(shell.folder, ".svc/loading.json"), "utf8")).pid, "SIGTERM");
+    // It is written anew for each plugin, and gone in between.
+    const { pid } = await vi.waitFor(() => JSON.parse(readFileSync(join(shell.folder, ".svc/loading.json"), "utf8")) as { pid: number }, {
+      timeout: 15_000,
+      interval: 5,
+    });
+    process.kill(pid, "SIGTERM");
     await starting;
     expect(existsSync(join(shell.folder, ".svc/loading.json"))).toBe(false);
     rmSync(join(shell.folder, ".svc"), { recursive: true, force: true });

@@ -3,7 +3,7 @@
  * routes, and each plugin's section, keys of agents, actions and routes. The build runs it after the compiler; what it writes lies in each package's dist.
  * A schema that it has not seen is compiled by the daemon when it is used.
  */
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { APART } from "./apart.mjs";
@@ -63,7 +63,10 @@ const use = (schema, reading) => (schema === undefined ? [] : [{ schema, reading
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { standaloneModule } = await built("kernel/dist/base/schema/standalone.js");
   for (const { file, uses } of await schemaUses()) {
-    mkdirSync(join(ROOT, dirname(file)), { recursive: true });
-    writeFileSync(join(ROOT, file), standaloneModule(uses));
+    const [path, text] = [join(ROOT, file), standaloneModule(uses)];
+    // A daemon may be running from there.
+    if (existsSync(path) && readFileSync(path, "utf8") === text) continue;
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
   }
 }

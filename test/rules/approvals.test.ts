@@ -291,7 +291,7 @@ describe("K28 a run that asks", () => {
     await soon(() => expect(chat.said).toHaveLength(1));
     expect(chat.said[0]?.text).toContain('"command": "rm -rf build"');
     expect(chat.said[0]?.choices?.map(({ label }) => label)).toEqual(["Allow this once", "Deny"]);
-    expect(kernel.tasks.running().map(({ step }) => step)).toEqual(["waiting"]);
+    await soon(() => expect(kernel.tasks.running().map(({ step }) => step)).toEqual(["waiting"]));
     await chat.press("Allow this once");
     const { reply, taskId } = await running;
     expect(reply).toBe("did rm -rf build");
