@@ -185,8 +185,10 @@ function laterThread(): IndexThread {
   let thread: IndexThread | undefined;
   return {
     async ask(question) {
-      const { createIndexThread } = await import("./client.ts");
-      thread ??= createIndexThread();
+      if (thread === undefined) {
+        const { createIndexThread } = await import("./client.ts");
+        thread ??= createIndexThread();
+      }
       return thread.ask(question);
     },
     stop: async () => thread?.stop(),
