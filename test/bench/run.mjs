@@ -42,6 +42,7 @@ if (!options.json) {
 
 const results = [];
 const skipped = [];
+const failed = [];
 for (const [id, load] of FIGURES) {
   if (only !== undefined && !only.includes(id)) continue;
   const figure = (await load()).default;
@@ -58,12 +59,16 @@ for (const [id, load] of FIGURES) {
     const rounds = Number(options.rounds ?? (options.quick ? 3 : 7));
     results.push(...(await measure(figure, { folder, quick: options.quick === true, rounds })));
     say(`${((performance.now() - began) / 1000).toFixed(1)} s\n`);
+  } catch (error) {
+    // One figure that cannot be measured keeps no other from being told.
+    failed.push({ id, error: String(error?.stack ?? error) });
+    say(`failed: ${error?.message ?? error}\n`);
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
-if (options.json) console.log(JSON.stringify({ machine, quick: options.quick === true, results, skipped }, null, 2));
+if (options.json) console.log(JSON.stringify({ machine, quick: options.quick === true, results, skipped, failed }, null, 2));
 else {
   console.log();
   printTable(results);
@@ -71,4 +76,6 @@ else {
   console.log();
   for (const [id, note] of notes) console.log(`${id}: ${note}`);
   for (const { id, reason } of skipped) console.log(`${id} was skipped: ${reason}`);
+  for (const { id, error } of failed) console.log(`${id} failed: ${error}`);
 }
+if (failed.length > 0) process.exitCode = 1;
