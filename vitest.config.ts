@@ -13,6 +13,8 @@ const test = {
   hookTimeout: 60_000,
   // What is waited for comes late on a busy machine; the default of a second would judge the machine.
   expect: { poll: { timeout: 20_000 } },
+  // What is built is what users run: Node loads it, not the transformer of tests.
+  server: { deps: { external: [/\/dist\//] } },
 };
 
 export default defineConfig({
