@@ -1,7 +1,7 @@
 import { fail } from "./errors.ts";
 import type { OwnGroup } from "./group.ts";
 
-/** A first-party plugin that is no part of the default installation. */
+/** A first-party plugin outside the default installation. */
 export interface Apart {
   /** Its package. */
   readonly name: string;
@@ -10,12 +10,12 @@ export interface Apart {
   readonly summary: string;
 }
 
-/** By what they are called, which is the name of their command group, too. */
+/** Plugins by the name that people use, also the name of their command group. */
 export const APART: Readonly<Record<string, Apart>> = {
   phonemsg: { name: "@svc/channel-phonemsg", because: "what it depends on is under the GPL-3.0", summary: "The linked phone: pair, unpair, its chats, ingest" },
 };
 
-/** The command group of one that was not added: every command of it says how it is. */
+/** The command group of a plugin that is not installed: each of its commands prints how to add it. */
 export function groupApart(group: string, { name, because, summary }: Apart): OwnGroup {
   const next = `svc plugin add ${name}`;
   return {

@@ -30,7 +30,7 @@ export function apiTypes({ paths, components }: TypedDocument): string {
   const routes = Object.entries(paths)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([path, methods]) => Object.entries(methods).map(([method, { responses = {} }]) => rowOf(`${method.toUpperCase()} ${path}`, responses)));
-  const answers = `/** What each route answers when it succeeds. A text where it is no JSON, undefined where there is none. */\nexport interface Answers {\n${routes.join("")}}\n`;
+  const answers = `/** What each route answers when it succeeds. A string where the answer is text, undefined where it is empty. */\nexport interface Answers {\n${routes.join("")}}\n`;
   return [...named, answers].join("\n");
 }
 
@@ -77,7 +77,7 @@ function objectType({ properties = {}, required = [], additionalProperties }: Js
 /** As a name of TypeScript. */
 const typeName = (name: string): string => name.replace(/[^A-Za-z0-9_]/g, "_");
 
-/** Long words, as the list of all error codes, stand in the document alone: the types do not change with each of them. */
+/** Long descriptions, such as the list of all error codes, appear only in the OpenAPI document: the types do not change with each of them. */
 function comment(words: string | undefined, indent: string): string {
   if (words === undefined) return "";
   const shown = words.length > LONGEST ? words.slice(0, words.indexOf(".") + 1) : words;

@@ -421,6 +421,8 @@ export type CronJob = {
     /** Unix time in milliseconds */
     readonly at: number;
     readonly more?: boolean;
+    /** The daemon ended as it began: whether it ran is not known */
+    readonly unsure?: boolean;
   }[];
   readonly command?: string;
   readonly workflow?: string;
@@ -975,6 +977,18 @@ export type NodeAbout = {
   readonly instance?: string;
   readonly url?: string;
   readonly bind?: string;
+};
+
+export type OfferedChannel = {
+  /** What `svc connect` takes */
+  readonly name: string;
+  readonly package: string;
+  readonly summary: string;
+  readonly product?: string;
+  /** Of the package alone */
+  readonly bytes?: number;
+  /** Why it is a package of its own */
+  readonly because?: string;
 };
 
 export type OperatorAction = {
@@ -1816,7 +1830,7 @@ export type WorkflowWait = {
   readonly for?: string;
 };
 
-/** What each route answers when it succeeds. A text where it is no JSON, undefined where there is none. */
+/** What each route answers when it succeeds. A string where the answer is text, undefined where it is empty. */
 export interface Answers {
   readonly "GET /": string;
   readonly "POST /a2a/notify": {
@@ -1877,6 +1891,7 @@ export interface Answers {
   readonly "POST /api/admin/actions/{name}/run": ActionResult;
   readonly "GET /api/admin/channels": {
     readonly channels: readonly DashboardChannel[];
+    readonly offered: readonly OfferedChannel[];
   };
   readonly "GET /api/admin/channels/{name}/connect": ConnectForm;
   readonly "POST /api/admin/channels/{name}/message": {

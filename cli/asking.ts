@@ -1,7 +1,7 @@
 import type { AskOptions } from "@svc/sdk";
 import { fail } from "./errors.ts";
 
-/** Whether somebody is there to answer. */
+/** Options of a prompt; `terminal`: whether a person can answer. */
 export interface Asking extends AskOptions {
   readonly terminal: boolean;
 }

@@ -36,7 +36,7 @@ export const besideUs = (): string[] =>
 /** Plugins that the operator added to the daemon of that svc.json: installed ones, and those that it names by their path. */
 export const added = (file: string): Listed[] => [...installed(join(dirname(file), ".svc")), ...byPath(file)];
 
-/** A document that cannot be read names none: the daemon and `svc config check` say why. */
+/** An unreadable document counts as empty: the daemon and `svc config check` report the error. */
 function byPath(file: string): Listed[] {
   let entries: unknown;
   try {
@@ -63,12 +63,12 @@ function installed(dataFolder: string): Listed[] {
   });
 }
 
-/** What people call a plugin: the end of its section, which may have a sign that names of plugins cannot have (`forge_a`); else its name. */
+/** Returns the name that people use for a plugin: the end of its section, which may contain a character that plugin names cannot (`forge_a`); else its name. */
 export const calledAs = ({ name, section }: Manifest): string => section?.split(".").at(-1) ?? name;
 
 /**
- * A plugin's name beside what people call the thing it speaks to: `Telegram (botmsg)`; the name alone where its manifest names no
- * product. Reads one file for a first-party plugin.
+ * Returns a plugin's name with the name of its product: `Telegram (botmsg)`; the name alone if its manifest names no product. Reads one file for a
+ * first-party plugin.
  */
 export function productName(kind: Manifest["kind"], name: string, dataFolder: string): string {
   const own = scopeFolders().map((scope) => manifestOf(join(scope, `${kind}-${name}`)));
@@ -79,8 +79,8 @@ export function productName(kind: Manifest["kind"], name: string, dataFolder: st
 const isPlugin = ({ manifest }: Listed, kind: Manifest["kind"], name: string): boolean => manifest.kind === kind && manifest.name === name;
 
 /**
- * The command groups that plugins add to the `svc` of that svc.json; the module is imported when called, and of an installed plugin only
- * while it is what was trusted.
+ * Returns the command groups that plugins add to the `svc` of that svc.json; the module is imported when called, that of an installed plugin only
+ * while it matches its pin.
  */
 export function pluginGroups(file: string): GroupEntry[] {
   const groups = [...firstParty(), ...added(file)].flatMap(({ folder, manifest, name: pkg, path }) =>

@@ -5,15 +5,15 @@ import type { Cli } from "./cli.ts";
 import { coded, fail } from "./errors.ts";
 import { NO_DAEMON } from "./exit.ts";
 
-/** What the daemon made of a change. */
+/** The daemon's handling of a change. */
 export interface Verdict {
   /** The daemon of this folder runs and has taken the file. */
   readonly running: boolean;
   /** The whole change is in force. */
   readonly applied: boolean;
-  /** A part of it is, where something waits for a restart. */
+  /** Whether a part of the change is in effect while the rest waits for a restart. */
   readonly partly?: boolean;
-  /** Nothing reads the setting in this version. */
+  /** This version ignores the setting. */
   readonly unread?: boolean;
   /** Changed paths, those that wait included. */
   readonly changed?: readonly string[];
@@ -27,7 +27,7 @@ export interface Verdict {
 /** The answer of `POST /reload`. */
 export type ReloadReport = Awaited<ReturnType<Kernel["reload"]>>;
 
-/** Whose svc.json it is, and how to reach the daemon that reads it. */
+/** The svc.json, and the access to the daemon that reads it. */
 type Place = Pick<Cli, "file" | "dataFolder" | "request">;
 
 const optionsOf = (cli: Pick<Place, "file" | "dataFolder">) => ({
@@ -45,17 +45,17 @@ export async function openFile(cli: Pick<Place, "file" | "dataFolder">): Promise
 
 /** A change that the checks allowed. */
 export interface Changed {
-  /** The copy of the text before, where one was asked for. */
+  /** Path of the copy of the previous text, if one was requested. */
   readonly backup?: string;
-  /** With what was written. */
+  /** Editor with the written text. */
   readonly editor: Editor;
   /** False where the edits left the text as it was. */
   readonly saved: boolean;
 }
 
 /**
- * Change svc.json in its turn: one change after the other, those of the daemon and its plugins too. `edit` sees the text as it is then,
- * and is called again where somebody else saves the file meanwhile. What is written is not in force before `putInForce`.
+ * Changes svc.json under its lock: one change after the other, those of the daemon and its plugins included. `edit` gets the current text, and is
+ * called again if another editor saves the file meanwhile. The change takes effect with `putInForce`.
  */
 export async function changeFile(cli: Place, edit: (editor: Editor) => void | Promise<void>, options: { readonly backup?: boolean } = {}): Promise<Changed> {
   const { editFile } = await import("@svc/kernel");
@@ -63,7 +63,7 @@ export async function changeFile(cli: Place, edit: (editor: Editor) => void | Pr
 }
 
 /**
- * Have the daemon take a change in. One that it refuses is taken back, so that the file never holds a setting that a running daemon
+ * Has the daemon apply a change. If the daemon refuses it, the change is rolled back, so that the file never holds a setting that a running daemon
  * refused. A stopped daemon is not a failure: the file is written.
  */
 export async function putInForce(cli: Place, { editor, saved }: Changed): Promise<Verdict> {
@@ -90,7 +90,7 @@ export async function putInForce(cli: Place, { editor, saved }: Changed): Promis
   }
 }
 
-/** Change one path of svc.json and wait for the verdict. Throws `SVC_CLI_CHANGED` where somebody else changes the same path meanwhile. */
+/** Changes one path of svc.json and waits for the result. Throws `SVC_CLI_CHANGED` if another writer changes the same path in between. */
 export async function changePath(cli: Cli, path: string, edit: (editor: Editor) => void): Promise<Verdict> {
   let seen: string | undefined;
   const changed = await changeFile(cli, (editor) => {
@@ -123,7 +123,7 @@ export async function changeSettings(
   return { ...facts, reloaded: all.filter((path) => !restartRequired.includes(path)), restartRequired, ...(failed.length === 0 ? {} : { failed }) };
 }
 
-/** What a daemon made of a reload that nobody's change asked for. */
+/** Describes the result of a reload without a change by this command. */
 export function describeReload({ changed, restartRequired, failed }: ReloadReport): string {
   const verdict = { running: true, applied: restartRequired.length === 0, partly: changed.length > restartRequired.length, restartRequired, failed };
   return changed.length === 0 && failed.length === 0
@@ -137,7 +137,7 @@ export function describeVerdict({ running, partly, unread, restartRequired, relo
   const waits = `${partly ? "In force but for what waits" : "Waits"} for a restart (svc daemon restart): ${restartRequired.join(", ")}`;
   if (unread) return "It is stored and checked, but nothing reads it in this version.";
   return [
-    running ? (restartRequired.length === 0 ? "In force now." : waits) : `Not in force yet: ${why.replace(/\.$/, "")}. It is at its next start.`,
+    running ? (restartRequired.length === 0 ? "In force now." : waits) : `Not in force yet: ${why.replace(/\.$/, "")}. It takes effect at its next start.`,
     ...failed.map(({ plugin, reason }) => `Plugin ${plugin} could not follow: ${reason}`),
   ].join("\n");
 }

@@ -3,7 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import type { CliHost } from "@svc/sdk";
 import type { Address } from "./client.ts";
 import type { GroupEntry } from "./group.ts";
-import { type DaemonNote, type OwnDaemon, ownDaemon } from "./own-daemon.ts";
+import { type DaemonNote, type OwnDaemon, ownDaemon, readNote } from "./own-daemon.ts";
 
 /** Options that every command takes. */
 export interface GlobalOptions {
@@ -14,7 +14,7 @@ export interface GlobalOptions {
   readonly node?: string | undefined;
 }
 
-/** What our own commands may use; plugins get the `CliHost` part. */
+/** Interface for our own commands; plugins get the `CliHost` part. */
 export interface Cli extends Omit<CliHost, "request">, OwnDaemon {
   readonly file: string;
   readonly json: boolean;
@@ -31,19 +31,13 @@ export interface Cli extends Omit<CliHost, "request">, OwnDaemon {
   say(text: string): void;
 }
 
-/** Reads what every command stands on from the global options and the environment. Nothing is opened yet. */
+/** Reads the inputs of every command from the global options and the environment. Opens nothing yet. */
 export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups: () => readonly GroupEntry[]): Cli {
   const file = resolve(options.config || env.SVC_CONFIG || "svc.json");
   const folder = dirname(file);
   const dataFolder = join(folder, ".svc");
   const json = options.json ?? false;
-  const note = (): DaemonNote | undefined => {
-    try {
-      return JSON.parse(readFileSync(join(dataFolder, "daemon.json"), "utf8"));
-    } catch {
-      return undefined;
-    }
-  };
+  const note = () => readNote(dataFolder);
   const address = (): Address => note() ?? configuredAddress(file);
   const daemon = ownDaemon({ folder, dataFolder, address, note });
   const scopes = async () => {
@@ -88,10 +82,10 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
   };
 }
 
-/** What a terminal obeys, and what turns the order of text round, must not reach a terminal from foreign text; our own colours are put on afterwards. */
+/** Removes terminal control characters and bidirectional overrides from foreign text; our own colours are added afterwards. */
 export const plain = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "");
 
-/** Where a daemon listens whose configuration says nothing of it. */
+/** Address of a daemon whose configuration sets none. */
 export const DEFAULT_BIND = "127.0.0.1:18800";
 
 /** Where the daemon would listen by its configuration, without loading the kernel. */
@@ -99,8 +93,8 @@ function configuredAddress(file: string): Address {
   let bind = DEFAULT_BIND;
   if (existsSync(file)) {
     try {
-      const { node } = JSON.parse(readFileSync(file, "utf8")) as { node?: { bind?: string } };
-      bind = node?.bind ?? bind;
+      const { node } = JSON.parse(readFileSync(file, "utf8")) as { node?: { bind?: unknown } };
+      if (typeof node?.bind === "string") bind = node.bind;
     } catch {
       // A broken document is the daemon's to report; the default address is where a client looks.
     }

@@ -6,18 +6,18 @@ export interface Address {
   readonly host: string;
   readonly port: number;
   readonly tls?: boolean;
-  /** What stands before each path, without a slash at its end. */
+  /** Prefix of each path, without a slash at its end. */
   readonly base?: string;
 }
 
 /** The HTTP methods that the daemon's interface uses. */
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** What a request carries beside its body, and who is told of the answer before anything of it is used. */
+/** Headers and signal of a request, and a check that runs before its answer is used. */
 export interface Terms {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
-  /** Rejects what does not come from the daemon that was meant. */
+  /** Rejects an answer that does not come from the intended daemon. */
   judge?(response: IncomingMessage): Promise<void>;
 }
 

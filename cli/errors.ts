@@ -34,6 +34,8 @@ export const ERRORS = {
   SVC_CLI_CONNECT: "{channel} is not connected: {reason}\n{change}",
   SVC_CLI_ASK: "{question} Only a person at a terminal can be asked; say it with {flag}.",
   SVC_CLI_STREAM: "The stream {path} of the daemon broke off: {reason}",
+  SVC_CLI_HALF_RESTORED:
+    "svc restore has moved only a part of {from} into {folder} and was ended. Restore it again: svc restore {from} (or give the files that end in .{suffix} their names back, and remove {mark})",
   SVC_CLI_BACKUP: "{folder} cannot be restored: {reason}. Nothing was changed.",
   SVC_CLI_NODE_LOCAL: "svc {command} works on files of the folder of its daemon: run it there, on the machine of {node}, without --node. Nothing was done.",
   SVC_CLI_NODE_ADDRESS:
@@ -48,7 +50,7 @@ export const ERRORS = {
   SVC_CLI_MISSING: "There is no {what}; see {next}",
 } as const;
 
-/** Makes an error that carries a code, as the sdk does: loading it would be a tenth of what a command takes. */
+/** Creates an error with a code, as the sdk does: importing the sdk would take a tenth of a command's time. */
 export const coded = (code: string, message: string, facts: Readonly<Record<string, unknown>> = {}): SvcError =>
   Object.assign(new Error(message), { code, ...facts }) as SvcError;
 

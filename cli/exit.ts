@@ -3,11 +3,11 @@ export const EXIT = {
   ok: 0,
   failed: 1,
   usage: 2,
-  /** The daemon of this folder does not answer, or its port is somebody else's. */
+  /** The daemon of this folder does not answer, or another program uses its port. */
   noDaemon: 69,
   /** State cannot be kept: the folder, the disk or the database refuses it. */
   storage: 74,
-  /** Try again, or look, later: another daemon holds the folder, this one is stopping, or a task goes on at its next start. */
+  /** Retry, or check, later: another daemon has locked the folder, this one is stopping, or a task continues at its next start. */
   running: 75,
   /** The configuration cannot be used. */
   config: 78,
@@ -37,8 +37,8 @@ export function exitCodeOf(error: unknown): number {
   if (code === "SVC_CONFIG_UNWRITABLE") return EXIT.storage;
   if (code.startsWith("SVC_CONFIG_")) return EXIT.config;
   if (code === "SVC_CLI_BIND" || code === "SVC_STORE_NONE" || code === "SVC_STORE_SEVERAL") return EXIT.config;
-  if (code === "SVC_CLI_FILE" || code.startsWith("SVC_STORE_")) return EXIT.storage;
+  if (code === "SVC_CLI_FILE" || code === "SVC_LOCK_FOLDER" || code === "SVC_CLI_HALF_RESTORED" || code.startsWith("SVC_STORE_")) return EXIT.storage;
   if (NO_DAEMON.has(code)) return EXIT.noDaemon;
-  // What was asked cannot be asked like that, by the word of a command or of the daemon.
+  // A usage error, reported by a command or by the daemon.
   return code === "SVC_CLI_USAGE" || code.startsWith("commander.") || status === 400 ? EXIT.usage : EXIT.failed;
 }

@@ -5,7 +5,7 @@ import { fail } from "./errors.ts";
 import { NO_DAEMON } from "./exit.ts";
 import type { OwnDaemon } from "./own-daemon.ts";
 
-/** Pauses before a stream is asked for again, in milliseconds, and how long no daemon may answer. */
+/** Backoff before a stream is reconnected, first and longest, and the time without a daemon until it gives up, in milliseconds. */
 const FIRST_MS = 500;
 const LONGEST_MS = 10_000;
 const GIVE_UP_MS = 60_000;
@@ -48,7 +48,7 @@ export async function follow(
   }
 }
 
-/** What the command's own code threw: no fault of the stream. */
+/** Wraps an error of the command's own code: the stream is not to blame. */
 class Told extends Error {}
 
 async function tell(onEvent: (event: StreamedEvent) => unknown, frame: Frame): Promise<unknown> {
@@ -65,7 +65,7 @@ const isBroken = (error: unknown): boolean => {
   return !code.startsWith("SVC_") && (code.startsWith("E") || message === "aborted" || message === "terminated");
 };
 
-/** A daemon that restarts: none answers yet, or it takes nothing for the moment. */
+/** A daemon that restarts: it does not answer yet, or accepts no requests for the moment. */
 const mayComeBack = (error: unknown): boolean => {
   const { code = "", status } = error as { code?: string; status?: number };
   return NO_DAEMON.has(code) || status === 503;

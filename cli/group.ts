@@ -1,9 +1,9 @@
 import type { CommandGroup } from "@svc/sdk";
 import type { Cli } from "./cli.ts";
 
-/** A command of our own: it gets more than a plugin's does. */
+/** A command of our own, with a wider interface than a plugin's. */
 export interface OwnCommand extends Omit<CommandGroup["commands"][number], "run"> {
-  /** It only asks the daemon: `--node` may name another one. Without it, it works on this folder, and is refused there. */
+  /** The command only sends requests to the daemon: `--node` may name another one. Otherwise it works on this folder, and `--node` is refused. */
   readonly anywhere?: boolean;
   run(args: readonly string[], options: Readonly<Record<string, unknown>>, cli: Cli): Promise<void>;
 }
@@ -11,7 +11,7 @@ export interface OwnCommand extends Omit<CommandGroup["commands"][number], "run"
 /** One option of a command, as the command declares it. */
 export type CommandOption = NonNullable<OwnCommand["options"]>[number];
 
-/** A group of our own. A command named like its group stands for the group itself: `svc init`; beside others, for what names none of them. */
+/** A built-in command group. A command with the name of its group is the group itself: `svc init`; in a group of several, it is the default. */
 export interface OwnGroup extends Omit<CommandGroup, "commands"> {
   readonly commands: readonly OwnCommand[];
 }

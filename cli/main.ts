@@ -10,7 +10,7 @@ import { simpleLine } from "./simple-line.ts";
 
 /** Run one command line and answer the exit code. Only the group that is called is imported. */
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
-  // A reader that has seen enough (`svc ... | head`) is no error.
+  // A closed pipe (`svc ... | head`) is not an error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failed));
   const json = argv.includes("--json");
   // No process that this one starts has use for it.
@@ -29,6 +29,8 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
         program.outputHelp();
         return EXIT.usage;
       }
+      const missing = name === undefined ? undefined : (await import("./plugin/on-demand.js")).whyNoGroup(name);
+      if (missing !== undefined) throw fail("SVC_CLI_USAGE", { reason: `${missing}.` });
       // A command that is unknown is unknown to --help, too.
       await program.parseAsync(name === undefined ? [...line] : [name], { from: "user" });
       return name === undefined ? EXIT.ok : EXIT.usage;
@@ -61,7 +63,7 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
   }
 }
 
-/** Where the name of the command stands. */
+/** Returns the index of the command's name. */
 const commandAt = (line: readonly string[]): number =>
   line.findIndex((word, index) => !word.startsWith("-") && !["--config", "--node"].includes(line[index - 1] ?? ""));
 
@@ -77,7 +79,7 @@ function findGroup(name: string, argv: readonly string[], env: NodeJS.ProcessEnv
   return GROUPS.find((group) => group.name === name) ?? groupsOfPlugins(argv, env).find((group) => group.name === name);
 }
 
-/** The daemon has no such route: it does not run the plugin whose command this is. */
+/** Explains that the daemon lacks the route: it does not run the plugin of this command. */
 function ofPlugin(error: unknown, entry: GroupEntry | undefined): unknown {
   if (entry?.plugin === undefined || (error as { code?: unknown } | undefined)?.code !== "SVC_HTTP_NOT_FOUND") return error;
   return fail("SVC_CLI_NO_PLUGIN", { group: entry.name, plugin: entry.plugin.id, loaded: entry.plugin.loaded });
@@ -98,7 +100,7 @@ function report(error: unknown, json: boolean): number {
   return exitCodeOf(error);
 }
 
-/** What commander judged: it has said so in its own words, but under `--json`. */
+/** Reports commander's errors: it has printed them already, except under `--json`. */
 function reportUsage(code: string, message: string, json: boolean): number {
   const error = code === "commander.help" ? "A command is missing; --help lists what is possible." : message.replace(/^error: /, "");
   if (json) process.stderr.write(`${JSON.stringify({ error, code: "SVC_CLI_USAGE" })}\n`);

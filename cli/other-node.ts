@@ -8,26 +8,26 @@ import { fail } from "./errors.ts";
 import { follow } from "./follow.ts";
 import type { OwnDaemon } from "./own-daemon.ts";
 
-/** Who asks, and for which command. */
+/** Caller and command. */
 export interface NodeTerms {
-  /** As it is typed, `agent list`. */
+  /** The command as typed, such as `agent list`. */
   readonly command: string;
-  /** `refused`: it works on this folder. `watched`: a plugin's, which is refused as soon as it touches the folder. */
+  /** `refused`: the command works on this folder. `watched`: a plugin's command, refused as soon as it accesses the folder. */
   readonly kind: "anywhere" | "watched" | "refused";
   /** The bearer in `SVC_TOKEN`. */
   readonly token: string | undefined;
 }
 
-/** What a command has of the own folder: it would do there what was meant for another one. */
+/** Members of the own folder: a command for another node must not use them. */
 const LOCAL: ReadonlySet<string | symbol> = new Set([
   ...["file", "folder", "dataFolder", "logFile", "data", "scopes", "note", "address", "configured"],
   ...["readSettings", "section", "change", "fileSettings", "serve"],
 ]);
 
 /**
- * The same command line, which asks the daemon with that `node.id` on the store of this folder. For the own `node.id` it stays as it is. Throws
- * `SVC_CLI_NODE_LOCAL` for a command that works on the folder, `SVC_CLI_MISSING` for a daemon that does not live, `SVC_CLI_NODE_ADDRESS` and
- * `SVC_CLI_NODE_PLAIN` for one that cannot be asked from here.
+ * Returns the same command line for the daemon with that `node.id` on the store of this folder; unchanged for the own `node.id`. Throws
+ * `SVC_CLI_NODE_LOCAL` for a command that works on the folder, `SVC_CLI_MISSING` for a daemon that is not alive, `SVC_CLI_NODE_ADDRESS` and
+ * `SVC_CLI_NODE_PLAIN` for one that cannot be reached from here.
  */
 export async function atNode(cli: Cli, id: string, { command, kind, token }: NodeTerms): Promise<Cli> {
   const own = (await cli.section("node").catch(() => undefined)) as { readonly id?: string } | undefined;
@@ -57,7 +57,7 @@ async function find(cli: Cli, id: string): Promise<StoreNode> {
   return node;
 }
 
-/** Where it is asked: the `node.url` of its operator, or where it listens on this very machine. */
+/** Returns the address of a node: the `node.url` of its operator, or its listening address if it is on this machine. */
 function addressOfNode({ name: node, host, about }: StoreNode): Address {
   const here = host === hostname();
   if (about?.url === undefined) {
@@ -78,7 +78,7 @@ function addressOfNode({ name: node, host, about }: StoreNode): Address {
 
 const isLoopback = (host: string): boolean => /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/.test(host);
 
-/** Asks that daemon, each time after it has shown without the token who it is. */
+/** Sends requests to that daemon, each time after it has proved its identity without receiving the token. */
 function daemonOf({ name: node, about }: StoreNode, address: Address, token: string | undefined, own: string | undefined): OwnDaemon {
   const at = `${address.tls ? "https" : "http"}://${address.host.includes(":") ? `[${address.host}]` : address.host}:${address.port}${address.base ?? ""}`;
   const other = (reason: string) => fail("SVC_CLI_NODE_OTHER", { node, at, reason });
@@ -122,7 +122,7 @@ function daemonOf({ name: node, about }: StoreNode, address: Address, token: str
       try {
         yield* stream(address, method, path, body, terms);
       } catch (error) {
-        // A connection that breaks is judged by the one who listens.
+        // The caller handles a connection that breaks.
         throw [401, 403].includes((error as { status?: number }).status ?? 0) ? explain(error) : error;
       }
     },

@@ -5,7 +5,7 @@ import { INSTANCE, INSTANCE_EXPECTED, readInstance } from "@svc/kernel/instance"
 import { type Address, ask, type Frame, type Method, stream, type Terms } from "./client.ts";
 import { fail } from "./errors.ts";
 
-/** What the running daemon left behind for the command line. */
+/** Note of the running daemon for the command line. */
 export interface DaemonNote {
   readonly pid: number;
   readonly host: string;
@@ -13,10 +13,25 @@ export interface DaemonNote {
   readonly startedAt: number;
   /** The identity of the data folder it runs on. Absent in the note of an older daemon. */
   readonly instance?: string;
-  /** The file its log goes to. Absent for a daemon in the foreground. */
+  /** Path of its log file. Absent for a daemon in the foreground. */
   readonly log?: string;
   /** The file of its program, links followed. Absent in the note of an older daemon. */
   readonly program?: string;
+}
+
+/** The note of a data folder; undefined where there is none, or one that says nothing, such as a file that a power cut has emptied. */
+export function readNote(dataFolder: string): DaemonNote | undefined {
+  try {
+    const note = JSON.parse(readFileSync(join(dataFolder, "daemon.json"), "utf8"));
+    return isNote(note) ? note : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isNote(value: unknown): value is DaemonNote {
+  const { pid, host, port } = (value ?? {}) as Partial<Record<keyof DaemonNote, unknown>>;
+  return Number.isInteger(pid) && typeof host === "string" && Number.isInteger(port);
 }
 
 /** The folder whose daemon is meant, and where that would answer. */
@@ -34,9 +49,9 @@ export interface OwnDaemon {
 }
 
 /**
- * Speaks to the daemon of the folder alone. Each request names the data folder it is meant for, so that another folder's daemon refuses it
- * before it does anything, and each answer must come from there. Throws `SVC_CLI_NO_DAEMON`, `SVC_CLI_OTHER_DAEMON`, `SVC_CLI_OTHER_PROGRAM`
- * or `SVC_CLI_LOST_FOLDER` where another daemon, or none, answers.
+ * Sends requests to the daemon of this folder only. Each request names the data folder it is meant for, so that another folder's daemon refuses it
+ * before it does anything, and each answer must come from there. Throws `SVC_CLI_NO_DAEMON`, `SVC_CLI_OTHER_DAEMON`, `SVC_CLI_OTHER_PROGRAM` or
+ * `SVC_CLI_LOST_FOLDER` where another daemon, or none, answers.
  */
 export function ownDaemon(home: Home): OwnDaemon {
   return {
@@ -59,7 +74,7 @@ export function ownDaemon(home: Home): OwnDaemon {
   };
 }
 
-/** How to speak to our own daemon; throws when what answers cannot be it. */
+/** Returns the headers for our own daemon; throws when another program answers. */
 async function agree(home: Home, method: Method): Promise<Terms> {
   const note = home.note();
   const own = readInstance(home.dataFolder);
@@ -70,20 +85,20 @@ async function agree(home: Home, method: Method): Promise<Terms> {
   const judge = async ({ headers, statusCode }: IncomingMessage) => {
     if (headers[INSTANCE] !== own || statusCode === MISDIRECTED) throw await stranger(home);
   };
-  // A program that knows no such header would do what it is asked, and hear our secret: it says first who it is.
+  // A program that ignores such headers would carry out the request, and receive our secret: require its identity first.
   if ((method !== "GET" || Object.hasOwn(proof, LOCAL_PROOF)) && !(note?.instance === own && isAlive(note.pid)))
     await ask(home.address(), "GET", "/health", undefined, { headers: expected, judge });
   return { headers: { ...proof, ...expected }, judge };
 }
 
-/** The task of an agent that has started this program, so that what it asks for stands on the same chain. */
+/** Header with the task of the agent that has started this program, so that its requests stay on the same chain. */
 const WORKS_FOR: Readonly<Record<string, string>> = /^[\w.:@-]{1,200}$/.test(process.env.SVC_TASK_ID ?? "")
   ? { "x-svc-task": process.env.SVC_TASK_ID ?? "" }
   : {};
 
 const LOCAL_PROOF = "x-svc-local";
 
-/** What proves to a daemon with `node.localSecret` that we may read its files; nothing where it left no such file. */
+/** Returns the header that proves to a daemon with `node.localSecret` that we may read its files; empty without its file. */
 function localProof(dataFolder: string): Readonly<Record<string, string>> {
   try {
     return { [LOCAL_PROOF]: readFileSync(join(dataFolder, "local-secret"), "utf8") };

@@ -7,10 +7,10 @@ import type { CommandOption, GroupEntry, OwnCommand, OwnGroup } from "./group.ts
 const { Command, InvalidArgumentError, Option } = createRequire(import.meta.url)("commander") as typeof Commander;
 type Command = Commander.Command;
 
-/** Makes what a command runs on. */
+/** Creates the interface that a command runs on. */
 export type MakeCli = (options: GlobalOptions, command: OwnCommand) => Cli | Promise<Cli>;
 
-/** Everyone's options, at each level so that they may stand anywhere. Under `--json` the one who called reports what is wrong. */
+/** Adds the common options, at each level so that they may stand anywhere. Under `--json` the caller reports errors. */
 function common(command: Command, quiet: boolean, node = true): Command {
   if (quiet) command.configureOutput({ writeErr: () => {}, outputError: () => {} });
   if (node) command.option("--node <id>", "ask another daemon of the same store, with the token in SVC_TOKEN (see svc node list)");
@@ -32,13 +32,13 @@ export function outline(version: string, entries: readonly Pick<GroupEntry, "nam
   return program;
 }
 
-/** The commands of one group, ready to parse. `run` gets what the line said. */
+/** Builds the commands of one group, ready to parse. `run` gets the parsed line. */
 export function groupCommand(group: OwnGroup, makeCli: MakeCli, quiet: boolean): Command {
   const [only] = group.commands;
   if (group.commands.length === 1 && only?.name === group.name) return fill(common(new Command(group.name), quiet), only, makeCli);
   const parent = common(new Command(group.name), quiet).description(group.summary);
   for (const command of group.commands) {
-    // A command named like its group is what the group does without one: `svc schedule "every day at 9"`.
+    // A command named like its group is the group's default: `svc schedule "every day at 9"`.
     const isDefault = command.name === group.name;
     parent.addCommand(fill(common(new Command(command.name), quiet, !ownsNode(command)), command, makeCli), { isDefault });
   }
@@ -61,7 +61,7 @@ function fill(command: Command, own: OwnCommand, makeCli: MakeCli): Command {
   });
 }
 
-/** An option whose value is judged before the command runs. */
+/** Declares an option whose value is validated before the command runs. */
 function declare({ flags, description, number, choices, required = false }: CommandOption): Commander.Option {
   const option = new Option(flags, description).makeOptionMandatory(required);
   if (choices !== undefined) option.choices(choices);

@@ -5,7 +5,7 @@ import type { Cli } from "./cli.ts";
 
 const NAME = "svc.schema.json";
 
-/** How svc.json names the schema beside it, for editors. */
+/** Reference from svc.json to the schema beside it, for editors. */
 export const SCHEMA_REFERENCE = `./.svc/${NAME}`;
 
 /** All settings of the core and of the plugins that are here. */

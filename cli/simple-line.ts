@@ -1,6 +1,6 @@
 import type { OwnCommand, OwnGroup } from "./group.ts";
 
-/** What a command line asks for. */
+/** A parsed command line. */
 export interface Asked {
   readonly command: OwnCommand;
   readonly args: readonly string[];
@@ -8,9 +8,9 @@ export interface Asked {
 }
 
 /**
- * Reads a line of the group's command, its arguments and switches of one word (`svc agent list --json`). Undefined where anything else
- * stands in it, an option with a value, a wish for help or a mistake: the full parser reads that, which takes as long to load as all
- * that a command of ours loads.
+ * Parses a line of the group's command, its arguments and one-word switches (`svc agent list --json`). Returns undefined for anything else, such as
+ * an option with a value, a request for help or a mistake: the full parser handles that, and takes as long to load as everything else a built-in
+ * command loads.
  */
 export function simpleLine(group: OwnGroup, words: readonly string[]): Asked | undefined {
   const [only] = group.commands;

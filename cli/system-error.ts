@@ -20,7 +20,7 @@ export function explainFiles(error: unknown): unknown {
   const { code = "", path, syscall } = (error ?? {}) as NodeJS.ErrnoException;
   const [reason, next] = FILES[code] ?? [];
   if (reason === undefined || path === undefined || syscall === undefined) return error;
-  // What cannot be made is the fault of the folder it would be made in.
+  // A file that cannot be created: its folder is to blame.
   const file = code === "EACCES" || code === "EROFS" ? dirname(path) : path;
   return fail("SVC_CLI_FILE", { file, reason, next });
 }

@@ -15,7 +15,7 @@ export function table(rows: readonly (readonly string[])[], columns: number | un
   return rows.flatMap((row) => linesOf(row, widths, columns !== undefined)).join("\n");
 }
 
-/** Takes from the widest column, one by one, until all fit or none may become narrower. */
+/** Narrows the widest column, one by one, until all fit or are at their minimum. */
 function shrink(widths: number[], room: number): void {
   for (let excess = widths.reduce((sum, width) => sum + width, 0) - room; excess > 0; ) {
     const widest = Math.max(...widths);

@@ -6,13 +6,13 @@ const widths = (): typeof Width => createRequire(import.meta.url)("get-east-asia
 
 let segmenter: Intl.Segmenter | undefined;
 
-/** Made at the first text that needs it: it takes longer to make than most commands take. */
+/** Created lazily: creating it takes longer than most commands. */
 function graphemes(text: string): Iterable<{ segment: string }> {
   segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
   return segmenter.segment(text);
 }
 
-/** How many terminal columns a text takes: wide East Asian characters and emoji take two, combining marks none. */
+/** Returns the number of terminal columns of a text: wide East Asian characters and emoji take two, combining marks none. */
 export function textWidth(text: string): number {
   if (/^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;

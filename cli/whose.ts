@@ -1,13 +1,13 @@
 import { createServer } from "node:net";
 import { type Address, ask } from "./client.ts";
 
-/** Who answers at an address. */
+/** Program that answers at an address. */
 export type Whose =
   | { readonly who: "nobody" }
   | { readonly who: "program" }
   | {
       readonly who: "daemon";
-      /** Name and id of its node; absent where it tells this machine no more than that it is one. */
+      /** Name and id of its node; absent if it reveals only that it is one. */
       readonly node?: { readonly id: string; readonly name: string };
       readonly instance?: string;
       readonly folder?: string;
@@ -19,7 +19,7 @@ const STATES: ReadonlySet<unknown> = new Set(["starting", "running", "draining",
 /** So many ports after the wanted one are tried. */
 const TRIED = 200;
 
-/** Ask who it is. Changes nothing there. */
+/** Identifies it without changing anything there. */
 export async function whoseIs(address: Address): Promise<Whose> {
   try {
     const health = (await ask(address, "GET", "/health", undefined, { signal: AbortSignal.timeout(ANSWER_MS) })) as Record<string, unknown> | undefined;

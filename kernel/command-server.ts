@@ -7,22 +7,22 @@ import { loadEnvironment } from "./base/config-text/environment.ts";
 import { createLog } from "./base/log.ts";
 import { openDocument } from "./core/config/document.ts";
 
-/** Whose svc.json says by which names the server is reached. */
+/** Location of the svc.json whose `node` says by which names the server is reached. */
 export interface CommandPlace {
   readonly file: string;
   readonly dataFolder: string;
-  /** What tokens can hold. */
+  /** Token scopes. */
   readonly scopes: ScopeTable;
 }
 
-/** Opens a server in a program that is no daemon, as `CliHost.serve` does. What goes wrong in a route is told on standard error. */
+/** Opens a server in a program that is not a daemon, as `CliHost.serve` does. Errors of a route go to standard error. */
 export async function serveCommand(server: CommandServer, { file, dataFolder, scopes }: CommandPlace): Promise<ServingCommand> {
   const { openStandalone } = await import("./http/standalone-server.ts");
   const log = createLog({ destination: "stderr", level: "warn", pretty: true, secrets: () => [] });
   return openStandalone(server, { node: nodeOf(file), dataFolder, scopes, log });
 }
 
-/** Nothing without a svc.json; one that cannot be read says so, because it may close doors. */
+/** Empty without a svc.json; an unreadable one throws, because it may contain restrictions. */
 function nodeOf(file: string): Readonly<Record<string, unknown>> {
   try {
     const { node } = openDocument({ file }, loadEnvironment(dirname(file), process.env)).expanded;

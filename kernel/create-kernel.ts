@@ -15,13 +15,13 @@ import { Lanes } from "./lanes/lanes.ts";
 import { recover } from "./lanes/recover.ts";
 import { createJobs } from "./schedule/jobs.ts";
 
-/** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
+/** Options of a program that embeds the kernel. Everything with an effect outside the process is off by default. */
 export interface KernelOptions extends Omit<CoreOptions, "limits"> {
-  /** Milliseconds a plugin may take for each phase of its life, and what the process of an isolated one may take. */
+  /** Time limits in milliseconds for each phase of a plugin's life, and limits for the process of an isolated one. */
   readonly limits?: Partial<PhaseLimits> & { readonly isolation?: Partial<IsolationLimits> };
 }
 
-/** The plugin that keeps the state where a program names none: a package of its own, looked up beside the kernel and not among its dependencies. */
+/** The default store: a package of its own, resolved beside the kernel and not among its dependencies. */
 const DEFAULT_STORE = "@svc/store-sqlite";
 
 function findDefaultStore(): string | undefined {
@@ -69,7 +69,7 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
   };
 }
 
-/** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
+/** Creates a kernel: reads and checks the configuration and imports the plugins it names. Throws `SVC_CONFIG_*` if the configuration is not valid. */
 export function createKernel({ limits: { isolation, ...limits } = {}, ...options }: KernelOptions): Promise<Kernel> {
   return assemble({ ...options, limits }, isolation === undefined ? PARTS : partsWith(isolation));
 }

@@ -1,7 +1,7 @@
-/* What a process that is the daemon loads: the kernel without what the command line alone needs. The rest is in index.ts. */
+/* Entry of a daemon's process: the kernel without the parts for the command line. The rest is in index.ts. */
 
-// Every daemon needs these. Loaded here they are read at once; an `import()` reads each file on another thread, and makes a hundred
-// promises of it, which carry a scope as soon as a plugin has run.
+// Every daemon needs these. A static import loads them at once; an `import()` reads each file on another thread, and creates a hundred promises for
+// it, which carry a scope as soon as a plugin has run.
 import "./capabilities/files/files.ts";
 import "./capabilities/processes/spawn.ts";
 import "./capabilities/processes/warm.ts";

@@ -1,4 +1,4 @@
-/* The program of a rehearsal's process: reads what to rehearse as lines of JSON and answers on a descriptor of its own. */
+/* The program of a rehearsal's process: reads tasks as lines of JSON and answers on a descriptor of its own. */
 
 import { writeSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -11,7 +11,7 @@ import type { Said } from "./rehearsal/rehearsal-process.ts";
 
 const ANSWERS = 3;
 
-/** Written at once, so that it is out before code of a plugin ends the process or never comes back. */
+/** Written synchronously, so that it is out before code of a plugin ends the process or blocks it. */
 function say(said: Said, scrub = (text: string) => text): void {
   const bytes = Buffer.from(`${scrub(JSON.stringify(said))}\n`);
   for (let at = 0; at < bytes.length; ) {
@@ -23,7 +23,7 @@ function say(said: Said, scrub = (text: string) => text): void {
   }
 }
 
-// A plugin may never come back, and who started this may be gone: its end must be the end of this, too.
+// A plugin may block for ever, and the parent may have ended: this process must end with its parent.
 const watch = `const parent = process.ppid; setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, "SIGKILL"); }, 1000);`;
 new Worker(watch, { eval: true }).unref();
 

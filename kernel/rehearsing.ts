@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { PARTS } from "./create-kernel.ts";
 import * as replay from "./rehearsal/replay.ts";
 
-/** What is replayed, and against what. */
+/** Options of a replay: the tasks and the other configuration. */
 export type ReplayOptions = Omit<replay.ReplayOptions, "parts" | "program">;
 
 const PROGRAM = fileURLToPath(new URL("./rehearsal-program.js", import.meta.url));

@@ -46,7 +46,7 @@ export function packAll(target) {
   const packed = pack(all.flatMap(({ folder }) => (folder === "cli" ? [] : [folder])));
   const entries = onDemand(all).map(({ pkg }) => {
     const { integrity, bytes } = packed.find(({ name }) => name === pkg.name);
-    const { kind, name, product, section } = pkg.svc;
+    const { kind, name, product, section, commands } = pkg.svc;
     return {
       package: pkg.name,
       version: pkg.version,
@@ -57,6 +57,7 @@ export function packAll(target) {
       ...(product && { product }),
       ...(section && { section }),
       summary: pkg.description,
+      ...(commands && { commands: commands.map((command) => command.name) }),
     };
   });
   // In a copy: a program that runs from the sources has all plugins beside it, and no catalogue.

@@ -11,8 +11,8 @@ export interface RouteAnswer {
 }
 
 /**
- * What the routes of a plugin answer, for `GET /openapi.json`, `svc api --types` and tests: the default export of a module of its own, which
- * nothing loads before somebody asks for one of these. An answer is not checked against it where it is served.
+ * Schemas of the answers of a plugin's routes, for `GET /openapi.json`, `svc api --types` and tests: the default export of a module of its own,
+ * imported only when one of these is requested. Served answers are not validated against it.
  */
 export interface Answers {
   /** By their names, such as `Trace`. A schema that holds one of these objects refers to it by its name. */
@@ -21,7 +21,7 @@ export interface Answers {
   readonly routes: Readonly<Record<string, readonly RouteAnswer[]>>;
 }
 
-/** The schema of an object: members that it always has, and those that may be left out. More may come with a later version. */
+/** Returns the schema of an object: required members, and optional ones. More may come with a later version. */
 export const objectOf = (required: Readonly<Record<string, Schema>>, optional: Readonly<Record<string, Schema>> = {}): Schema => ({
   type: "object",
   ...(Object.keys(required).length === 0 ? {} : { required: Object.keys(required) }),

@@ -7,7 +7,7 @@ export interface Attachments {
 /** A session that takes an agent's messages and answers them. */
 export interface Attachment {
   readonly agent: string;
-  /** How it gets messages: when it asks, with a notice, or by itself. */
+  /** Delivery of messages to the session: on request, with a notice, or automatically. */
   readonly mode: "manual" | "notify" | "auto";
   /** The program of the session. */
   readonly program: string;

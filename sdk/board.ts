@@ -1,18 +1,18 @@
 /** A piece of work that a source keeps: an issue of a tracker, a line of a backlog. */
 export interface WorkItem {
-  /** By which `get` and `update` find it: the same for as long as the source keeps the item. */
+  /** Key for `get` and `update`: stable for as long as the source keeps the item. */
   readonly id: string;
   readonly title: string;
   readonly state: "open" | "closed";
   readonly labels: readonly string[];
-  /** Milliseconds since 1970, as the source has it. */
+  /** Milliseconds since 1970, from the source. */
   readonly updatedAt: number;
   readonly closedAt?: number;
   /** Where in the source it lies, such as the path of a project. */
   readonly project?: string;
   /** Names at the source. */
   readonly assignees?: readonly string[];
-  /** Ids of agents that assignees stand for, where the source has a mapping of its users to agents. */
+  /** Ids of agents that correspond to assignees, where the source maps its users to agents. */
   readonly agents?: readonly string[];
   /** For people, to open it. */
   readonly url?: string;
@@ -20,7 +20,7 @@ export interface WorkItem {
   readonly text?: string;
 }
 
-/** Which items to list; what is left out does not narrow. */
+/** Filter of work items; an omitted field does not narrow. */
 export interface WorkQuery {
   readonly projects?: readonly string[];
   readonly state?: WorkItem["state"];
@@ -39,7 +39,7 @@ export interface WorkChange {
   readonly state?: WorkItem["state"];
 }
 
-/** A label that a source has, whether an item has it or not. */
+/** A label of a source, used by an item or not. */
 export interface WorkLabel {
   readonly name: string;
   /** `#RRGGBB`, as the source shows it. */
@@ -48,8 +48,8 @@ export interface WorkLabel {
 }
 
 /**
- * A source of work items, named in `boards[].source.type`. What the source refuses is thrown with the source's words and its `status`
- * (401 for a token that may not, 403 for a missing right): people are shown both.
+ * A source of work items, named in `boards[].source.type`. An error of the source is thrown with its own message and its `status` (401 for an invalid
+ * token, 403 for a missing right): people are shown both.
  */
 export interface Board {
   readonly name: string;
@@ -58,8 +58,8 @@ export interface Board {
   /** Undefined for an item that the source does not have, or that it does not show to us. */
   get(id: string, signal: AbortSignal): Promise<WorkItem | undefined>;
   /**
-   * Changes an item in one call at the source, as a whole or not at all, and resolves with the item as it is then. Never makes a label:
-   * one that the source does not have is refused. Rejects with `status` 404 for an item that is not there. A board without it is read only.
+   * Changes an item atomically in one call at the source, and resolves with the changed item. Never creates a label: an unknown one is refused.
+   * Rejects with `status` 404 for an unknown item. A board without it is read-only.
    */
   update?(id: string, change: WorkChange, signal: AbortSignal): Promise<WorkItem>;
   /** The labels that items of these projects may get, each once, by name; at most 5,000. A board without it does not know. */

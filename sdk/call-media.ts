@@ -1,6 +1,6 @@
 /**
- * Service `call-media`: the far end of calls, which hears and writes down and never says a word. Who may ring whom, and for how long, is
- * the business of its caller.
+ * Service `call-media`: the far end of calls, which listens, transcribes and never sends audio. Who may call whom, and for how long, is decided by
+ * the calling plugin.
  */
 export interface CallMedia {
   /**
@@ -8,9 +8,9 @@ export interface CallMedia {
    * description, or without sound, and with `SVC_CALL_MEDIA` (503) when this daemon cannot take a call now.
    */
   open(request: CallRequest): Promise<CallEnd>;
-  /** What the browser reaches this machine by: goes to callers as it is, with its passwords. */
+  /** ICE servers for the browser: sent to callers unchanged, including passwords. */
   iceServers(): readonly IceServer[];
-  /** What is configured of calls, as it is now: ask at each use. */
+  /** Current configuration of calls: call it at each use. */
   settings(): CallSettings;
 }
 
@@ -21,9 +21,9 @@ export interface CallRequest {
   readonly kind: "call";
   /** A session description (SDP). */
   readonly offer: string;
-  /** A candidate for the caller's browser; undefined when there are no more. */
+  /** Receives a candidate for the caller's browser; undefined at the end of candidates. */
   onCandidate?(candidate: IceCandidate | undefined): void;
-  /** What the caller said, in order. Not asked where nothing transcribes. */
+  /** Receives the caller's speech as text, in order. Not called without a transcription backend. */
   onText?(said: Said): void;
   /** The sound of each stretch of speech, before it is words. */
   onSpeech?(segment: SpeechSegment): void;
@@ -43,31 +43,31 @@ export interface SpeechSegment {
   readonly samples: Int16Array;
 }
 
-/** What was said in a stretch of speech. */
+/** Transcript of one stretch of speech. */
 export interface Said {
   readonly atMs: number;
   readonly durationMs: number;
-  /** The words, or with `lost` why there are none: to be shown like the others. */
+  /** The transcript, or with `lost` the reason why there is no text: shown in the same way. */
   readonly text: string;
   readonly lost?: true;
 }
 
-/** This machine's end of one call. */
+/** The daemon's end of one call. */
 export interface CallEnd {
   readonly answer: string;
-  /** A candidate of the caller's browser; one that is none is passed over. */
+  /** A candidate of the caller's browser; an invalid one is skipped. */
   candidate(candidate: IceCandidate): Promise<void>;
   /**
-   * Takes an offer of the same connection with new ICE credentials, after the caller's network has changed; resolves with the answer.
-   * Rejects with `SVC_CALL_OFFER` for any other offer; the call goes on as it was.
+   * Accepts an offer of the same connection with new ICE credentials, after the caller's network has changed; resolves with the answer. Rejects with
+   * `SVC_CALL_OFFER` for any other offer; the call continues unchanged.
    */
   restart(offer: string): Promise<string>;
   /**
-   * Takes nothing more in, hands out what was said up to now, and frees all the call has. Idempotent; when it resolves nothing of the call
-   * is called again. What the recogniser has not written within `lingerMs` (default 5,000) is named as lost.
+   * Stops input, delivers the transcript up to now, and releases all resources of the call. Idempotent; no callback of the call runs after it
+   * resolves. Speech that is not transcribed within `lingerMs` (default 5,000) is reported as lost.
    */
   close(reason: string, lingerMs?: number): Promise<void>;
-  /** Packets of sound taken in and sent; none is ever sent. */
+  /** RTP packets received and sent; `rtpOut` is always 0. */
   stats(): { readonly rtpIn: number; readonly rtpOut: number; readonly decodedMs: number; readonly waitingMs: number };
 }
 
@@ -92,9 +92,9 @@ export interface CallChat {
   readonly accountId?: string;
 }
 
-/** What is configured of calls and cameras, defaults filled in. */
+/** Configuration of calls and cameras, defaults filled in. */
 export interface CallSettings {
-  /** Who may call; empty: everybody who can reach the daemon. */
+  /** Who may call; empty: everyone who can reach the daemon. */
   readonly allowedCallers: readonly string[];
   readonly ringNotify: readonly CallChat[];
   readonly callUrlBase?: string;

@@ -2,6 +2,6 @@ import type { Agent } from "./agents.ts";
 
 /** Service `callables`: which actions agents may call, by their configuration. */
 export interface Callables {
-  /** Patterns of names, `*` for any characters; empty means none. */
+  /** Patterns of action names, `*` for any characters; empty: no actions. */
   patterns(agent: Pick<Agent, "settings">): readonly string[];
 }

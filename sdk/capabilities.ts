@@ -36,15 +36,15 @@ export interface CapabilityTypes {
   models: Models;
   render: Render;
   health: HealthReader;
-  /** What other plugins serve by name, their boards and their panels. */
+  /** Services of other plugins by name, their boards and their panels. */
   services: Services;
   /** svc.json: the plugin's own section, or with `all-settings` the whole of it. */
   settings: Settings;
-  /** What agents are offered by all plugins. */
+  /** Tools that all plugins offer to agents. */
   tools: AgentTools;
 }
 
-/** What a plugin declares without a member of the context of that name. */
+/** Permissions that a plugin declares and that have no member of that name in the context. */
 export interface PermissionTypes {
   /** Routes and servers of its own. */
   routes: true;
@@ -52,19 +52,19 @@ export interface PermissionTypes {
   network: true;
   /** With `files`: the whole data folder as `files.data`, other plugins' state in it. */
   "data-folder": true;
-  /** With `settings`: all of svc.json, other plugins' sections and what the daemon itself is made of. */
+  /** With `settings`: all of svc.json, including other plugins' sections and the daemon's own settings. */
   "all-settings": true;
-  /** With `events`: takes in events of other machines, as `inject`. */
+  /** With `events`: injects events of other machines with `inject`. */
   "events:peers": true;
-  /** With `tasks`: sees what `deliver` taps withhold, and decides about it, as `withheld`, `release` and `refuse`. */
+  /** With `tasks`: lists the deliveries that `deliver` taps withhold, and decides about them: `withheld`, `release` and `refuse`. */
   withheld: true;
   /** With `services`: the service of that name, speech into words. The plugin that serves it runs while one that declares this does. */
   transcription: true;
 }
 
 /**
- * What of the context a plugin uses, declared in its manifest and in `definePlugin`. An undeclared call throws `SVC_CAPABILITY_UNDECLARED`.
- * A seat belt that keeps honest code honest and shows the operator what a plugin does; not a sandbox.
+ * Members of the context that a plugin uses, declared in its manifest and in `definePlugin`. An undeclared call throws `SVC_CAPABILITY_UNDECLARED`. A
+ * guard against mistakes that also shows the operator what a plugin does; not a sandbox.
  */
 export type Capability = keyof CapabilityTypes | keyof PermissionTypes | `env:${string}`;
 

@@ -2,9 +2,9 @@ import type { CliHost } from "./cli.ts";
 import { svcError } from "./errors.ts";
 import type { GuardedFetch } from "./fetch.ts";
 
-/** What the set-up of a channel may use. Its `ask` throws, naming the option, where nobody is there to answer. */
+/** Interface of the host for the set-up of a channel. `ask` throws, naming the option, if the command runs without a person. */
 export interface SetupHost extends Pick<CliHost, "folder" | "ask" | "readSettings"> {
-  /** What the line said: `--agent`, `--server`, each `--set <key>=<value>`, and `--allow` of a channel whose sample has an allow list. */
+  /** Values of the command line: `--agent`, `--server`, each `--set <key>=<value>`, and `--allow` of a channel whose sample has an allow list. */
   readonly given: {
     readonly agent?: string;
     readonly server?: string;
@@ -15,35 +15,35 @@ export interface SetupHost extends Pick<CliHost, "folder" | "ask" | "readSetting
   /** A line for the person at the terminal. */
   say(text: string): void;
   /**
-   * The value of a variable, and its name: as the environment or `.env` has it, else as the person types it unseen or as standard input brings
-   * it; then it is kept in `.env`, and forgotten where the set-up fails. `--token-env` names another variable.
+   * Returns the value of a variable, and its name: from the environment or `.env`, else typed by the person without echo, or read from standard
+   * input; then it is stored in `.env`, and removed again if the set-up fails. `--token-env` names another variable.
    */
   secret(name: string): Promise<{ readonly name: string; readonly value: string }>;
-  /** Keeps a value that was made here in `.env` in the same way, and resolves with what counts: the value that the variable has already, else this one. */
+  /** Stores a generated value in `.env` in the same way, and resolves with the effective one: the existing value of the variable, else this one. */
   keep(name: string, value: string): Promise<string>;
 }
 
-/** What a set-up has found out. */
+/** Result of a set-up. */
 export interface ChannelSettings {
-  /** Keys of the channel's section and their new values; secrets as `${NAME}`. Others stay as they are. */
+  /** Keys of the channel's section and their new values; secrets as `${NAME}`. Other keys stay unchanged. */
   readonly settings: Readonly<Record<string, unknown>>;
   /**
-   * What the person does at the platform, said at the end. A function is called once the channel works, with the daemon that it works in, or
-   * with none where no daemon runs; what it throws is said, and the change stands.
+   * Instructions for the person at the platform, printed at the end. A function is called once the channel works, with the daemon that it works in,
+   * or with undefined where no daemon runs; an error it throws is printed, and the change stands.
    */
   readonly next?: string | ((daemon: Pick<CliHost, "request"> | undefined) => Promise<string>);
 }
 
 /**
- * The default export of the module that `connect.module` of a channel's manifest names: its part of `svc connect`, for a channel that needs
- * more than credentials, an agent and who may write. It asks, checks what it was told against the platform, and answers with what belongs
- * into the section; an error of its own ends the set-up and nothing was written.
+ * The default export of the module that `connect.module` of a channel's manifest names: its part of `svc connect`, for a channel that needs more than
+ * credentials, an agent and who may write. It asks, verifies the answers with the platform, and resolves with the values of the section; if it
+ * throws, the set-up ends and nothing is written.
  */
 export type ChannelSetup = (host: SetupHost) => Promise<ChannelSettings>;
 
 /**
- * The agent that answers, of those of `document`: the one of the line, the only one, or the one that the person names; `usual` is proposed,
- * by default the node's. Throws `SVC_SETUP_AGENT` where there is no such agent.
+ * Returns the id of the agent that answers, from those of `document`: the one of the command line, the only one, or the one that the person chooses;
+ * `usual` is proposed, by default the node's. Throws `SVC_SETUP_AGENT` where there is no such agent.
  */
 export async function chosenAgent({ given, ask }: Pick<SetupHost, "given" | "ask">, document: object, usual?: string): Promise<string> {
   const { agents = {}, node } = document as { readonly agents?: object; readonly node?: { readonly defaultAgent?: string } };
@@ -58,7 +58,7 @@ export async function chosenAgent({ given, ask }: Pick<SetupHost, "given" | "ask
   throw svcError("SVC_SETUP_AGENT", `There is no agent '${agent ?? ""}'; there are ${there}. Add one with: svc agent add <id>`, { status: 400 });
 }
 
-/** Somebody who wrote to a channel, was given a code, and is heard once it is confirmed. The code itself is with them alone. */
+/** A person who wrote to a channel, received a code, and is admitted once it is confirmed. Only that person has the code itself. */
 export interface PairingRequest {
   readonly account: string;
   /** As the platform names them. */
@@ -69,15 +69,15 @@ export interface PairingRequest {
   readonly at: string;
 }
 
-/** Why no device is linked, or the one that is cannot be used. `expired`: nobody scanned or typed in time. `unlinked`: the phone took it off. */
+/** Why no device is linked, or the linked one cannot be used. `expired`: the code was not scanned or typed in time. `unlinked`: the phone removed the link. */
 export type PairingCause = "expired" | "unlinked" | "refused" | "replaced" | "outdated" | "unreached";
 
-/** How the linking of a device stands. With `picture` or `code` anybody can link one: both go only to callers that may change what the daemon does. */
+/** State of linking a device. Anyone with `picture` or `code` can link one: both go only to callers that may change what the daemon does. */
 export interface ChannelPairing {
   readonly state: "unpaired" | "pairing" | "connecting" | "open" | "down";
-  /** What the phone scans: rows of a QR code, `1` for a dark module; another one after 20 to 60 s. */
+  /** QR code for the phone to scan, as rows, `1` for a dark module; it changes every 20 to 60 s. */
   readonly picture?: readonly string[];
-  /** What is typed on the phone, where a number was given. */
+  /** Code to type on the phone, where a number was given. */
   readonly code?: string;
   /** The number that is linked. */
   readonly number?: string;

@@ -2,17 +2,17 @@
 export interface Choice {
   /** 1 to 32 characters of a-z, 0-9, `.`, `_` and `-`; unique in its delivery. */
   readonly id: string;
-  /** What the person reads: one line of at most 64 characters. */
+  /** Text for the person: one line of at most 64 characters. */
   readonly label: string;
 }
 
 /** A choice as a button of a platform carries it. */
 export interface ChoiceButton extends Choice {
-  /** What the button hands back when it is pressed: at most 60 characters of ASCII. `choiceOf` reads it. */
+  /** Payload of the button: at most 60 characters of ASCII. `choiceOf` parses it. */
   readonly data: string;
 }
 
-/** The choice that somebody has made: which answer of which delivery. */
+/** A person's choice: which answer of which delivery. */
 export interface Chosen {
   readonly delivery: string;
   readonly id: string;
@@ -37,7 +37,7 @@ export function whyNoChoices(choices: readonly Choice[]): string | undefined {
 const OWN_ID = /^out_([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
 const DATA = /^([A-Za-z0-9_-]{22})\.([a-z0-9._-]{1,32})$/;
 
-/** What a button for this choice of this delivery carries. The kernel calls it: `Outgoing.choices` comes with it. */
+/** Returns the button payload for this choice of this delivery. The kernel calls it: `Outgoing.choices` comes with it. */
 export function choiceData(delivery: string, id: string): string {
   const [, uuid] = OWN_ID.exec(delivery) ?? [];
   if (uuid === undefined) throw new TypeError(`'${delivery}' is no id of a delivery`);
@@ -45,8 +45,8 @@ export function choiceData(delivery: string, id: string): string {
 }
 
 /**
- * The choice that a pressed button stands for, for `Message.choice`; undefined where the data is no choice's. What a button hands back may
- * be made up: the kernel judges whether the delivery went to that chat and is still open.
+ * Parses the payload of a pressed button into the value of `Message.choice`; undefined for any other data. A payload may be forged: the kernel checks
+ * that the delivery went to that chat and is still open.
  */
 export function choiceOf(data: string): Chosen | undefined {
   const [, packed, id] = DATA.exec(data) ?? [];

@@ -4,7 +4,7 @@ import type { TimeRange } from "./jobs.ts";
 import type { ScopeTable } from "./scopes.ts";
 import type { SettingEdit, Settings, SettingsChange, SettingsDocument, SettingsReport } from "./settings.ts";
 
-/** What a command of a plugin may use. The program around it parses the line, prints errors by their message and sets the exit code. */
+/** Interface of the host for a command of a plugin. The host parses the line, prints errors by their message and sets the exit code. */
 export interface CliHost {
   /** The folder of svc.json, absolute. */
   readonly folder: string;
@@ -15,8 +15,8 @@ export interface CliHost {
   /** The scopes that tokens can hold, as the manifests of the plugins here declare them. */
   scopes(): Promise<ScopeTable>;
   /**
-   * Asks the daemon and resolves with the answer's JSON. Throws `SVC_CLI_NO_DAEMON` when none answers, and an error with the
-   * daemon's own code, message and status when it refuses. When `signal` aborts, the daemon hears that nobody waits any more.
+   * Sends a request to the daemon and resolves with the answer's JSON. Throws `SVC_CLI_NO_DAEMON` when no daemon answers, and an error with the
+   * daemon's own code, message and status when it refuses. Aborting `signal` closes the connection, so that the daemon can stop.
    */
   request(
     method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE",
@@ -28,33 +28,33 @@ export interface CliHost {
   /** As `Jobs.next`, whether or not a daemon runs. */
   next(expression: string, timezone?: string, range?: TimeRange): Promise<readonly Date[]>;
   /**
-   * Asks the person at the terminal and resolves with the answer, the `id` of a choice. Asked again until it is one. Throws `SVC_CLI_ASK`,
-   * which names the option that says it instead, where there is no terminal or under `--json`, and `SVC_CLI_USAGE` at Ctrl-C and Ctrl-D.
+   * Asks the person at the terminal and resolves with the answer, the `id` of a choice. Repeats until the answer is valid. Throws `SVC_CLI_ASK`,
+   * which names the option to use instead, if there is no terminal or under `--json`, and `SVC_CLI_USAGE` at Ctrl-C and Ctrl-D.
    */
   ask(question: string, options: AskOptions): Promise<string>;
   /**
-   * Listens to a stream of the daemon, server-sent events or JSON lines, until it ends, `onEvent` answers false or `signal` aborts. Events are
-   * handed over one after the other; an error that `onEvent` throws ends the stream and comes out here. Throws what `request` throws, and
-   * `SVC_CLI_STREAM` for a connection that breaks. With `reconnect`, a stream that ends or breaks, because the daemon restarts for
-   * example, is asked for again, with the last event's id as `last-event-id`, after half a second and then each time twice as late, up to
-   * 10 s; given up when no daemon has answered for 60 s, or one refuses. What happened meanwhile is only told where the route knows ids.
+   * Reads a stream of the daemon, server-sent events or JSON lines, until it ends, `onEvent` answers false or `signal` aborts. Events are passed one
+   * after the other; an error that `onEvent` throws ends the stream and rejects this call. Throws what `request` throws, and `SVC_CLI_STREAM` for a
+   * connection that breaks. With `reconnect`, a stream that ends or breaks, because the daemon restarts for example, is requested again with the last
+   * event's id as `last-event-id`, with an exponential backoff of 0.5 s to 10 s; it gives up when no daemon has answered for 60 s, or one refuses.
+   * Events of the meantime are only replayed by routes that send ids.
    */
   stream(path: string, onEvent: (event: StreamedEvent) => unknown, options?: StreamOptions): Promise<void>;
   /** svc.json as `ctx.settings.read` shows it to a plugin with `all-settings`, whether or not a daemon runs. Throws `SVC_CONFIG_*`. */
   readSettings(): Promise<Pick<SettingsDocument, "document" | "revision">>;
   /**
-   * A section as the plugin that it belongs to gets it in `ctx.config`: defaults filled in, variables expanded, credentials as they are. For the
-   * plugin's own commands: what it says is for no one's eyes. Throws `SVC_CONFIG_*`.
+   * A section as its plugin receives it in `ctx.config`: defaults filled in, variables expanded, credentials in plain text. For the plugin's own
+   * commands: do not print it. Throws `SVC_CONFIG_*`.
    */
   section(path: string): Promise<unknown>;
   /**
-   * Changes svc.json as `ctx.settings.change` with `all-settings` does, for the person at the terminal, and has the daemon take it in.
-   * Without a daemon the file is changed and `reloadSkipped` begins with `ECONNREFUSED`. A change that the daemon refuses is taken back.
+   * Changes svc.json as `ctx.settings.change` with `all-settings` does, for the person at the terminal, and reloads the daemon. Without a daemon the
+   * file is changed and `reloadSkipped` begins with `ECONNREFUSED`. A change that the daemon refuses is rolled back.
    */
   change(edits: readonly SettingEdit[], options?: Pick<SettingsChange, "expect" | "backup">): Promise<SettingsReport>;
   /**
-   * All of `ctx.settings` with `all-settings` for the person at this machine, whether or not a daemon runs: each call reads svc.json as it is
-   * then. What `change` writes is taken in by the daemon of this folder; where none runs, `reloadSkipped` begins with `ECONNREFUSED`.
+   * `ctx.settings` with `all-settings` for the person at this machine, whether or not a daemon runs: each call reads the current svc.json. The daemon
+   * of this folder applies the writes of `change`; without a daemon, `reloadSkipped` begins with `ECONNREFUSED`.
    */
   fileSettings(): Promise<Settings>;
   /**
@@ -66,14 +66,14 @@ export interface CliHost {
   print(human: string, json: unknown): void;
 }
 
-/** How a person is asked. */
+/** Options of a question. */
 export interface AskOptions {
-  /** The option that answers it without a person, such as `--yes` or `--name <name>`: shown where there is no terminal. */
+  /** The option that answers it without a person, such as `--yes` or `--name <name>`: shown without a terminal. */
   readonly flag: string;
   readonly choices?: readonly { readonly id: string; readonly label: string }[];
   /** The answer to an empty line; with choices the `id` of one. */
   readonly default?: string;
-  /** What is typed is not shown. */
+  /** Hides the typed text. */
   readonly secret?: boolean;
 }
 
@@ -85,7 +85,7 @@ export interface StreamedEvent {
   readonly id?: string;
 }
 
-/** How a stream is asked for. */
+/** Options of a stream request. */
 export interface StreamOptions {
   /** Default `GET`. */
   readonly method?: "GET" | "POST";
@@ -103,9 +103,9 @@ export interface CommandServer {
   readonly port?: number;
   /** Each with its guard; a route that names a `server` is not served. */
   readonly routes: readonly HttpRoute[];
-  /** Who judges bearers. None: routes that ask for one refuse everybody. */
+  /** Authorities that verify bearers. Empty: routes that require one refuse every caller. */
   readonly authorities?: readonly Authority[];
-  /** Scopes that callers on loopback have without a token. Default none. */
+  /** Scopes of loopback callers without a token. Default: no scopes. */
   readonly localScopes?: readonly string[];
 }
 
@@ -113,17 +113,17 @@ export interface CommandServer {
 export interface ServingCommand {
   readonly host: string;
   readonly port: number;
-  /** Ends streams, waits 2 s for what is under way. A command that ends without it leaves the port to the end of the process. */
+  /** Ends streams, and waits 2 s for requests in progress. Without it the port stays open until the process ends. */
   close(): Promise<void>;
 }
 
 /** One command of a group: `svc <group> <name> <args>`. Throwing fails it: the message is printed and the exit code is not zero. */
 export interface Command {
   readonly name: string;
-  /** Positional arguments in the usual notation: `<id> [input...]`. Empty when it takes none. */
+  /** Positional arguments in the usual notation: `<id> [input...]`. Empty: no arguments. */
   readonly args: string;
   readonly summary: string;
-  /** `--json` and `--help` are there for every command. What does not fit is wrong usage: it ends with 2, and `run` is not called. */
+  /** `--json` and `--help` exist for every command. Invalid options are a usage error: the command exits with 2, and `run` is not called. */
   readonly options?: readonly {
     /** In the usual notation: `--timeout <ms>`. */
     readonly flags: string;
@@ -132,14 +132,14 @@ export interface Command {
     readonly number?: { readonly least: number; readonly most?: number; readonly whole?: boolean };
     /** The only values that it takes. */
     readonly choices?: readonly string[];
-    /** It must be given. */
+    /** The option is required. */
     readonly required?: boolean;
   }[];
   /** `args` in order, the values of a `...` argument after the others; `options` by their camel-case names. */
   run(args: readonly string[], options: Readonly<Record<string, unknown>>, cli: CliHost): Promise<void>;
 }
 
-/** The default export of a module named in `Manifest.commands`. A command named like its group stands for a line that names no other one. */
+/** The default export of a module named in `Manifest.commands`. A command named like its group is the group's default. */
 export interface CommandGroup {
   readonly name: string;
   readonly summary: string;

@@ -27,13 +27,13 @@ export interface Schema {
   readonly if?: Schema;
   readonly then?: Schema;
   readonly else?: Schema;
-  /** Ours: the value is a credential. It is masked in `config show` and scrubbed from logs; present but empty refuses everything. */
+  /** Ours: the value is a credential. It is masked in `config show` and scrubbed from logs; an empty value refuses everything. */
   readonly secret?: boolean;
-  /** Ours: the value may be a credential, as the environment of a program may: it is masked in `config show`, and may be anything. */
+  /** Ours: the value may be a credential, such as in the environment of a program: it is masked in `config show`, and may be of any type. */
   readonly masked?: boolean;
   /** Ours: a change waits for a restart. */
   readonly restart?: boolean;
-  /** Reserved: it may be set and is checked, and this version does not read it; a change is not reported as being in force. */
+  /** Reserved: it may be set and is validated, but this version does not read it; a change is not reported as being in force. */
   readonly unread?: boolean;
 }
 

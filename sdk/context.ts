@@ -8,21 +8,21 @@ import type { Tasks } from "./tasks.ts";
 /** Throws `SVC_CAPABILITY_UNDECLARED` for a capability that the plugin has not declared. */
 export type RequireCapability = (capability: Capability) => void;
 
-/** Makes a capability for one plugin: asked once, at the plugin's first use of it. */
+/** Creates a capability for one plugin: called once, at the plugin's first use of it. */
 export type CapabilitySource = <K extends keyof CapabilityTypes>(name: K) => CapabilityTypes[K];
 
 /** Ways to make capabilities for one plugin, as far as a host has one. */
 export type CapabilitySources = { readonly [K in keyof CapabilityTypes]?: () => CapabilityTypes[K] };
 
-/** What a host gives for the context of one plugin. */
+/** Values from which a host builds the context of one plugin. */
 export interface ContextOptions<C> extends Omit<PluginContext<C>, keyof CapabilityTypes | "env"> {
   readonly need: RequireCapability;
   readonly source: CapabilitySource;
-  /** Reads the host's environment; asked only for declared variables. */
+  /** Reads the host's environment; called only for declared variables. */
   variable(name: string): string | undefined;
 }
 
-/** The check of what a plugin has declared. `env:*` stands for every variable. */
+/** Returns the check of a plugin's declared capabilities. `env:*` stands for every variable. */
 export function declarationCheck(plugin: PluginId, declared: readonly Capability[]): RequireCapability {
   const names: ReadonlySet<Capability> = new Set(declared);
   return (capability) => {
@@ -39,18 +39,18 @@ export function declarationCheck(plugin: PluginId, declared: readonly Capability
   };
 }
 
-/** A source that makes what the table holds by the table, and everything else by `otherwise`. */
+/** Returns a source that uses the table where it has the capability, and `otherwise` for the others. */
 export function sourceOf(table: CapabilitySources, otherwise: CapabilitySource): CapabilitySource {
   return (name) => table[name]?.() ?? otherwise(name);
 }
 
-/** What a plugin's section is where svc.json has none: what the defaults of its schema make, `[]` for a list without one. */
+/** Returns a plugin's section when svc.json has none: the defaults of its schema, `[]` for a list without one. */
 export function emptySection(schema: Schema | undefined): unknown {
   if (schema?.type === "array") return structuredClone(schema.default ?? []);
   return defaultsOf(schema ?? {});
 }
 
-/** What the defaults of an object's keys make where it has none of them; without its own default, a key has none of what stands below it. */
+/** Returns the defaults of an object's keys; a key without a default of its own gets none of its nested defaults. */
 export function defaultsOf({ properties = {}, default: own }: Schema): Record<string, unknown> {
   const filled = Object.entries(properties).flatMap(([key, schema]) => {
     const { default: value } = schema;
@@ -62,7 +62,7 @@ export function defaultsOf({ properties = {}, default: own }: Schema): Record<st
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Where a context keeps what was made for it. */
+/** Key under which a context caches its capabilities. */
 const MADE = Symbol("capabilities");
 
 interface Holder {
@@ -97,7 +97,7 @@ export function buildContext<C>({ need, source, variable, ...members }: ContextO
   return Object.assign(Object.create(MEMBERS), holder, members, { env });
 }
 
-/** The capability `files` of a plugin: its member `data` asks for `data-folder`. */
+/** Wraps the capability `files` of a plugin: its member `data` requires `data-folder`. */
 export function guardedFiles(files: Files, need: RequireCapability): Files {
   return {
     get own() {
@@ -111,7 +111,7 @@ export function guardedFiles(files: Files, need: RequireCapability): Files {
   };
 }
 
-/** The capability `tasks` of a plugin: what `deliver` taps withhold is shown and decided about with `withheld` alone. */
+/** Wraps the capability `tasks` of a plugin: listing and deciding about withheld deliveries also require the permission `withheld`. */
 export function guardedTasks<T extends Tasks>(tasks: T, need: RequireCapability): T {
   const { withheld, release, refuse } = tasks;
   return {

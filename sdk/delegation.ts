@@ -1,6 +1,6 @@
 import type { Inbound, TurnOptions } from "./messages.ts";
 
-/** What work is about: a project, and the issue, merge request or other thing in it. Named by who verified it, never by an agent. */
+/** Topic of work: a project, and the issue, merge request or other subject in it. Set by the plugin that verified it, never by an agent. */
 export interface Topic {
   /** `group/project`, `owner/repository`. */
   readonly project?: string;
@@ -9,8 +9,8 @@ export interface Topic {
 }
 
 /**
- * One agent that has worked on a chain of calls. A chain is what is done about one (project, subject); where neither is known, it is what
- * follows from one root. Calls inherit both, so that no agent leaves its chain by asking in other words.
+ * One agent that has worked on a chain of calls. A chain is all work on one (project, subject); where neither is known, all work that follows from
+ * one root. Calls inherit both, so that no agent leaves its chain by rephrasing.
  */
 export interface ChainEntry extends Topic {
   /** An id alone is an agent of this daemon, `<node>/<id>` one of a peer. */
@@ -24,7 +24,7 @@ export function chainOf({ options = {}, rootId: root }: Pick<Inbound, "options" 
   return [...new Set(options.chain ?? [])].map((agent) => ({ agent, ...options.topic, root }));
 }
 
-/** The running task that a call is part of, as far as the kernel's own tables agree with who names it. */
+/** The running task that a call is part of, if the kernel's own tables confirm the caller's claim. */
 export interface CallingTask extends Pick<TurnOptions, "chain" | "topic" | "autonomy"> {
   readonly agent: string;
   readonly taskId: string;
@@ -32,8 +32,8 @@ export interface CallingTask extends Pick<TurnOptions, "chain" | "topic" | "auto
 }
 
 /**
- * What a message takes over from the task that waits for its answer: who asks, the chain with the asker on it, what that is about, and what
- * may be done. Of a caller who is no agent's task only what is known of him.
+ * Returns the options that a message inherits from the task that waits for its answer: the asker, the chain with the asker on it, its topic and
+ * autonomy. For a caller without a task only the known fields.
  */
 export function optionsOfCall({ agent, taskId, chain = [], topic, autonomy }: Partial<CallingTask>): TurnOptions {
   return {

@@ -1,22 +1,22 @@
 /**
- * An engine that a tier runs, as `svc setup` and `svc init` look for it: data of the manifest, read before any code of the plugin. With
- * `program` it is there when that program is on PATH, with `server` when that port of this machine lists models, with `key` alone when
- * the variable is set; without any of them it is always there.
+ * An engine that a tier runs, as `svc setup` and `svc init` detect it: data of the manifest, read before any code of the plugin runs. With `program`
+ * it is available when that program is on PATH, with `server` when that port of this machine lists models, with `key` alone when the variable is set;
+ * without any of them it is always available.
  */
 export interface EngineOffer {
-  /** What people call it: `Acme Code`. */
+  /** Name of the product for people: `Acme Code`. */
   readonly name: string;
   /** The program, by the name that its installation puts on PATH. */
   readonly program?: string;
-  /** How the program is installed, as a command or a few words. */
+  /** How to install the program, as a command or a few words. */
   readonly install?: string;
-  /** What to do when it does not answer: how to sign in. */
+  /** Hint for when it does not answer: how to sign in. */
   readonly hint?: string;
   /** The variable of the daemon's environment that holds its model API key. A program is proposed a second time with it, paid by it. */
   readonly key?: string;
   /** A model server of this machine: its usual port, the path that lists its models, and the variable that names another address. */
   readonly server?: { readonly port: number; readonly path: string; readonly variable?: string };
-  /** The entry of `providers` that the agent names, and what is written there when there is none; `apiKey` is filled in from `key`. */
+  /** The entry of `providers` that the agent names, and its content when it does not exist yet; `apiKey` is filled in from `key`. */
   readonly provider?: { readonly name: string; readonly entry?: Readonly<Record<string, string>> };
   /** Models to choose from, the proposed one first. Without them the engine chooses, or its server lists them. */
   readonly models?: readonly string[];

@@ -1,6 +1,6 @@
 import type { ChannelFailure } from "./channel.ts";
 
-/** An error by which callers can decide: told apart by `code`, never by class. */
+/** An error that callers can act on: distinguished by `code`, never by class. */
 export interface SvcError extends Error {
   /** `SVC_<NOUN>_<WHAT>`. */
   readonly code: string;
@@ -36,7 +36,7 @@ export function errorTable<T extends Readonly<Record<string, readonly [status: n
   };
 }
 
-/** The code of an error: an own one (`SVC_...`) or one of the system (`ENOENT`). Undefined for whatever has none; never throws. */
+/** Returns the code of an error: one of ours (`SVC_...`) or of the system (`ENOENT`). Undefined if it has none; never throws. */
 export function codeOf(error: unknown): string | undefined {
   try {
     const code = (error as { code?: unknown } | null | undefined)?.code;
@@ -55,7 +55,7 @@ export function reasonOf(error: unknown): string {
   }
 }
 
-/** What a channel's `send` or `edit` throws, so that the kernel knows what to do next. */
+/** Creates the error that a channel's `send` or `edit` throws, so that the kernel knows how to continue. */
 export function channelError(failure: ChannelFailure, message: string, retryAfterMs?: number): SvcError {
   return svcError("SVC_CHANNEL_SEND", message, { failure, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
 }

@@ -1,12 +1,13 @@
 import { expect, it } from "vitest";
 import { readEventStream } from "./event-stream.ts";
 
+async function* streamOf(...chunks: readonly string[]) {
+  for (const chunk of chunks) yield new TextEncoder().encode(chunk);
+}
+
 async function read(...chunks: readonly string[]) {
-  async function* body() {
-    for (const chunk of chunks) yield new TextEncoder().encode(chunk);
-  }
   const events = [];
-  for await (const event of readEventStream(body())) events.push(event);
+  for await (const event of readEventStream(streamOf(...chunks))) events.push(event);
   return events;
 }
 
@@ -24,4 +25,29 @@ it("does not mind how it is cut, nor which line ends it has", async () => {
   const whole = await read(STREAM);
   for (const text of [STREAM, STREAM.replaceAll("\n", "\r\n"), STREAM.replaceAll("\n", "\r")])
     expect(await read(...text), JSON.stringify(text.slice(0, 9))).toEqual(whole);
+});
+
+it("an event that does not end is read to its limit and no further, in one line and in many", async () => {
+  const piece = new TextEncoder().encode("x".repeat(1_000));
+  for (const [begin, more] of [
+    ["data: ", piece],
+    ["", new TextEncoder().encode("data: x\n")],
+    ["", new TextEncoder().encode("nothing\r")],
+  ] as const) {
+    let given = 0;
+    async function* endless() {
+      yield new TextEncoder().encode(begin);
+      for (;;) {
+        given += more.length;
+        yield more;
+      }
+    }
+    await expect(readEventStream(endless(), { maxChars: 100_000 }).next()).rejects.toMatchObject({ code: "SVC_EVENT_STREAM_LARGE", status: 502 });
+    expect(given).toBeLessThan(130_000);
+  }
+  // The limit is that of one event.
+  const events = [];
+  for await (const event of readEventStream(streamOf(...Array.from({ length: 50 }, () => `data: ${"y".repeat(900)}\n\n`)), { maxChars: 1_000 }))
+    events.push(event);
+  expect(events).toHaveLength(50);
 });

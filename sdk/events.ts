@@ -16,15 +16,15 @@ export interface Envelope {
   readonly text?: string;
   /** Facts for plain streams and typed subscribers: ids, numbers, states. Never a prompt, an answer or a secret. */
   readonly data?: Readonly<Record<string, unknown>>;
-  /** The plugin that published it, as the daemon knows it; absent on what the daemon itself tells. */
+  /** The publishing plugin, set by the daemon; absent on the daemon's own events. */
   readonly source?: string;
 }
 
-/** What a publisher gives; the bus adds id, root, parent, node, time and source. Types `task:*`, `plugin:*` and `delivery:*` are the daemon's own. */
+/** Input of `publish`; the bus adds id, root, parent, node, time and source. Types `task:*`, `plugin:*` and `delivery:*` are reserved for the daemon. */
 export interface Publication {
   /**
-   * For what is stored and told after it was: the id of the row, as `<word>_<10 to 64 of a-z, 0-9 and ->:<number>`. Told once more after a
-   * restart, it is known as the same event. Default: the bus makes one.
+   * For an event about a stored row, published after the commit: the id of the row, as `<word>_<10 to 64 of a-z, 0-9 and ->:<number>`. Published once
+   * more after a restart, it is deduplicated by it. Default: the bus makes one.
    */
   readonly id?: string;
   readonly kind: string;
@@ -36,7 +36,7 @@ export interface Publication {
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** Events for a reader who comes again. */
+/** A page of events for a reader that polls. */
 export interface EventPage {
   /** Oldest first. */
   readonly events: readonly Envelope[];
@@ -50,27 +50,27 @@ export interface EventPage {
 export interface Events {
   publish(event: Publication): Envelope;
   /**
-   * Every envelope, or those of one `type`. Returns the way to stop. `siblings`: also what other daemons on the same state tell, for who shows
-   * events; who acts on them acts where they happened.
+   * Receives every envelope, or those of one `type`. Returns the function that unsubscribes. `siblings`: also events of other daemons on the same
+   * state, for listeners that display events; listeners that act on them act where they happened.
    */
   subscribe(listener: (envelope: Envelope) => void, type?: string, options?: { readonly siblings?: boolean }): () => void;
-  /** What is still in the buffer after `since` (an event id), oldest first; `gap` when that id has left it. Without `since`: all of it. */
+  /** Buffered events after `since` (an event id), oldest first; `gap` when that id has left the buffer. Without `since`: all of them. */
   recent(since?: string): { readonly events: readonly Envelope[]; readonly gap?: true };
   /**
-   * A page of the buffer for a reader who comes again, of what `matches`: without `since` the newest, with it the oldest after it; at most
+   * A page of the buffered events that `matches` accepts, for a reader that polls: without `since` the newest, with it the oldest after it; at most
    * 50, or `limit`.
    */
   page(matches: (envelope: Envelope) => boolean, since?: string, limit?: number): EventPage;
-  /** The root that the running code works for, such as that of a message; undefined where there is none. For what is stored and goes on later with `within`. */
+  /** The root event that the running code works for, such as that of a message; undefined outside of one. Store it to continue later with `within`. */
   current(): { readonly rootId: string; readonly parentId?: string } | undefined;
   /**
-   * Takes in what another machine published, as it is: its id, root, cause and machine stay, listeners and the buffer have it. Asks for the
-   * permission `events:peers`. False for an event that was here before, or that this machine published: it came back. Throws
-   * `SVC_EVENT_FOREIGN` for anything that is not an envelope.
+   * Injects an event of another machine unchanged: id, root, cause and machine stay, listeners and the buffer receive it. Requires the permission
+   * `events:peers`. False for a duplicate, or an event of this machine that came back. Throws `SVC_EVENT_FOREIGN` for anything that is not an
+   * envelope.
    */
   inject(envelope: Envelope): boolean;
   /** Run `entry` under a new root: for entry points (a cron fire, a webhook) that hand no message to `tasks`. */
   root<T>(entry: () => T): T;
-  /** Run under a root that came from elsewhere (a peer, a stored workflow run). */
+  /** Runs `work` under a root from elsewhere (a peer, a stored workflow run). */
   within<T>(root: { readonly rootId: string; readonly parentId?: string }, work: () => T): T;
 }

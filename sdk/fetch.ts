@@ -1,16 +1,16 @@
 /** Capability `fetch`: as the global one, but to public addresses only, checked on every hop; see `FetchInit`. */
 export type GuardedFetch = (url: string, init?: FetchInit) => Promise<FetchAnswer>;
 
-/** What `ctx.fetch` is: the whole answer, or with `stream` the answer as it comes. */
+/** Type of `ctx.fetch`: the buffered answer, or with `stream` the answer as it arrives. */
 export interface StreamingFetch extends GuardedFetch {
   /**
-   * Resolves with the head, as soon as it is there; the body is read piece by piece, at the pace of its reader. For event streams, long
-   * polls and downloads. Guarded in each hop like the other. Ends with the plugin.
+   * Resolves with the head as soon as it arrives; the body is read piece by piece, at the pace of its reader. For event streams, long polls and
+   * downloads. Every hop is guarded as in `fetch`. Ends with the plugin.
    */
   stream(url: string, init?: FetchStreamInit): Promise<FetchStream>;
 }
 
-/** What `fetch` sends, and its limits. */
+/** Request of `fetch`, and its limits. */
 export interface FetchInit {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -21,7 +21,7 @@ export interface FetchInit {
   /** The whole exchange, in milliseconds; default 30,000. */
   readonly timeoutMs?: number;
   readonly maxRedirects?: number;
-  /** `manual`: an answer that leads elsewhere is handed over as it is, with its `location`, and nothing is asked there. Default `follow`. */
+  /** `manual`: a redirect is returned as it is, with its `location`, and not followed. Default `follow`. */
   readonly redirect?: "follow" | "manual";
   /**
    * Origins that the operator wrote into the configuration, such as a bot server on this machine: exempt from the address
@@ -30,17 +30,17 @@ export interface FetchInit {
   readonly trustedOrigins?: readonly string[];
 }
 
-/** What `fetch.stream` sends, and its limits. */
+/** Request of `fetch.stream`, and its limits. */
 export interface FetchStreamInit extends Omit<FetchInit, "maxBytes" | "timeoutMs"> {
-  /** Until the head is there, over all redirects, in milliseconds; default 30,000. */
+  /** Timeout for the head, over all redirects, in milliseconds; default 30,000. */
   readonly timeoutMs?: number;
-  /** How long the far end may send nothing while the body is waited for, in milliseconds; default 60,000. */
+  /** Idle timeout of the body in milliseconds; default 60,000. */
   readonly idleMs?: number;
   /** Decoded bytes after which the body fails with `SVC_FETCH_TOO_LARGE`. Default: no limit. */
   readonly maxBytes?: number;
 }
 
-/** What comes before a body. */
+/** Head of an answer: everything before its body. */
 export interface FetchHead {
   readonly status: number;
   readonly statusText: string;

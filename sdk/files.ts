@@ -10,7 +10,7 @@ export interface Files {
   readonly data: Confined;
 }
 
-/** Some folders and what is below them. */
+/** Folders and everything below them. */
 export interface Confined {
   readonly roots: readonly string[];
   /** Refuses with `SVC_FILE_TOO_LARGE` above `maxBytes`. */
@@ -18,9 +18,9 @@ export interface Confined {
   /** Temp, fsync, rename, fsync folder. */
   write(path: string, data: string | Uint8Array): Promise<void>;
   /**
-   * Read, edit and write as one: a call of `change` for the same file, in this process or another such as the command line, waits
-   * until this one has ended. `edit` gets what is there now, or nothing, and answers with the new content; undefined leaves the file
-   * as it is. Throws `SVC_FILE_BUSY` when another process holds it for 5 s.
+   * Reads, edits and writes a file under a lock: another `change` of the same file, in this process or another such as the command line, waits until
+   * this one has ended. `edit` receives the current content, or undefined if the file does not exist, and returns the new one; undefined leaves the
+   * file unchanged. Throws `SVC_FILE_BUSY` when another process holds the lock for 5 s.
    */
   change(path: string, maxBytes: number, edit: (before: Uint8Array | undefined) => MaybePromise<string | Uint8Array | undefined>): Promise<void>;
   /** One write call, in order over parallel callers. */

@@ -2,14 +2,14 @@
 const UNSEEN =
   /[\u0000-\u0008\u000E-\u001F\u007F-\u009F\u00AD\u061C\u180E\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]|[\uFE00-\uFE0F]|\uDB40[\uDC00-\uDFFF]/g;
 const BREAKS = /\r\n?|[\v\f\u0085\u2028\u2029]/g;
-/** Marks by which models tell who speaks, and tags that programs around them use. */
+/** Role markers of models, and tags that programs around them use. */
 const MARKS = /<(?=\s*[</|]*\s*(?:\||sys|assistant|user|human|developer|tool|function|instruction|important|im_|begin_of|end_of|start_of|eot|s>))/gi;
 const INST = /\[(?=\/?(?:INST|SYS|AVAILABLE_TOOLS|TOOL))/gi;
 const LONGEST_LINE = 2_000;
 
 /**
- * Foreign words as data: each line behind `| `, so that none of them can begin a heading, a role or a tag, and none can end the quotation;
- * without characters that nobody sees; the marks of models for who speaks broken.
+ * Quotes foreign text as data: each line gets the prefix `| `, so that none of them can begin a heading, a role or a tag, and none can end the
+ * quotation; invisible characters are removed, role markers of models broken.
  */
 export function quoted(text: string, limit: number): string {
   const clean = text.replace(BREAKS, "\n").replace(UNSEEN, "").replace(MARKS, "‹").replace(INST, "[ ");
@@ -18,7 +18,7 @@ export function quoted(text: string, limit: number): string {
   return [...lines.map((line) => `| ${line.trimEnd().slice(0, LONGEST_LINE)}`.trimEnd()), ...more].join("\n");
 }
 
-/** A foreign name in a line of our own: letters, digits and what joins them. */
+/** Sanitises a foreign name for a line of our own: letters, digits and joining characters. */
 export const plainName = (name: string): string =>
   name
     .normalize("NFKC")
@@ -27,7 +27,7 @@ export const plainName = (name: string): string =>
     .trim()
     .slice(0, 64) || "unnamed";
 
-/** Words that say nothing about what is asked. */
+/** Stop words of a question. */
 const EMPTY: ReadonlySet<string> = new Set(
   (
     "a about after again all also am an and any are as at be because been but by can could did do does done for from get give had has have he her here him his how i if in " +
@@ -37,7 +37,7 @@ const EMPTY: ReadonlySet<string> = new Set(
 );
 const MOST = 400;
 
-/** The words of a text that can be compared: lower case, without accents, a plural as its singular. Each once. */
+/** Returns the words of a text for comparison: lower case, without accents, plurals as singulars. Each once. */
 export function termsOf(text: string): ReadonlySet<string> {
   const words = text
     .slice(0, 20_000)
@@ -60,9 +60,9 @@ const DEEPEST_INDENT = 200;
 const MOST_ENTRIES = 4_000;
 
 /**
- * Why a foreign text is not handed to a reader of YAML; undefined where it may be. Readers call themselves for each level of nesting, and where
- * the stack ends while V8 compiles a regular expression V8 ends the process; they also compare each key with each. Quotes are not looked
- * for: a text with as many open brackets in them is refused, too.
+ * Returns why a foreign text must not be passed to a YAML parser; undefined where it may be. Parsers recurse for each level of nesting, and where the
+ * stack ends while V8 compiles a regular expression V8 ends the process; they also compare each key with each. Quotes are not parsed: a text with as
+ * many open brackets inside them is refused, too.
  */
 export function yamlTrouble(text: string): string | undefined {
   let brackets = 0;

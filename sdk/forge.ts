@@ -4,21 +4,24 @@ import type { Media } from "./messages.ts";
 import type { SignatureScheme } from "./signed.ts";
 
 /**
- * Code forges: issues, requests and commits on which people write to agents. A channel plugin speaks the API of one forge as a `Forge` and
- * connects it with the service `forges`, which receives the webhooks, finds who is asked, keeps order and limits, shows one comment a task,
- * and finds what was missed.
+ * Code forges: issues, requests and commits on which people write to agents. A channel plugin speaks the API of one forge as a `Forge` and connects
+ * it with the service `forges`, which receives the webhooks, finds the mentioned agents, keeps order and limits, shows one comment a task, and polls
+ * for missed events.
  */
 export interface Forges {
-  /** From `start` of the channel plugin. Throws `SVC_FORGE_CONNECTED` when a forge of that name is there, `SVC_SERVER_PORT` when the receiver's port is taken. */
+  /**
+   * Call it from `start` of the channel plugin. Throws `SVC_FORGE_CONNECTED` when a forge of that name is connected already, `SVC_SERVER_PORT` when
+   * the receiver's port is taken.
+   */
   connect(forge: Forge): Promise<ForgeHandle>;
 }
 
-/** What the channel plugin hands its channel's calls on to. */
+/** Functions to which the channel plugin delegates its channel's calls. */
 export interface ForgeHandle extends Required<Pick<Channel, "react" | "fetchMedia">> {
   send(out: Outgoing, signal: AbortSignal): Promise<Receipt>;
-  /** The forge answers (again): what was missed is looked for. */
+  /** Reports that the forge answers (again): missed events are looked for. */
   ready(): void;
-  /** Ends it: deliveries are refused, nothing more is asked of the forge. From `stop`. */
+  /** Disconnects: deliveries are refused, no request is sent to the forge. Call it from `stop`. */
   disconnect(): Promise<void>;
 }
 
@@ -27,7 +30,7 @@ export interface ForgeUser {
   readonly id: string;
   readonly login: string;
   readonly name?: string;
-  /** The forge says that it is a bot, or that it is none; absent where it does not say (`Forge.isBot` is asked). */
+  /** The forge's statement whether the user is a bot; absent where it makes none (`Forge.isBot` is called). */
   readonly bot?: boolean;
 }
 
@@ -39,20 +42,20 @@ export interface ForgeProject {
   readonly private: boolean;
 }
 
-/** Where a comment stands or goes. Plain JSON; it is stored. */
+/** Location of a comment. Plain JSON; it is stored. */
 export interface ForgePlace {
   readonly project: ForgeProject;
   /** `request`: a merge or pull request. */
   readonly kind: "issue" | "request" | "commit";
   /** The number people see, or the commit's SHA. */
   readonly id: string;
-  /** The discussion or the review comment's root, as the adapter names it; absent for what answers the issue or request itself. */
+  /** The discussion or the review comment's root, under the adapter's own name; absent for a comment on the issue or request itself. */
   readonly thread?: string;
   /** Only members see it: an answer must not be seen by more. */
   readonly internal?: true;
   /** Of a review or commit comment. */
   readonly position?: ForgePosition;
-  /** The adapter's own, for what it needs to answer there. */
+  /** Opaque value of the adapter, with the data for answering there. */
   readonly raw?: unknown;
 }
 
@@ -65,25 +68,25 @@ export interface ForgePosition {
   readonly raw?: unknown;
 }
 
-/** What a text on a forge is. `description`: that of the issue or request itself. Part of the key of a run. */
+/** Kind of a text on a forge. `description`: the text of the issue or request itself. Part of the key of a run. */
 export type ForgeNoteKind = "note" | "review-note" | "review" | "commit-note" | "description";
 
-/** A text that somebody wrote on a forge, as a hook or a list tells it. Plain JSON; it is stored. */
+/** A text that a person wrote on a forge, from a webhook or a list. Plain JSON; it is stored. */
 export interface ForgeNote {
   readonly place: ForgePlace;
   readonly kind: ForgeNoteKind;
   /** The forge's id of this object; of a description the issue's or request's. */
   readonly id: string;
   readonly author: ForgeUser;
-  /** Who changed it last, where somebody else did. */
+  /** The last editor, if not the author. */
   readonly editor?: ForgeUser;
   readonly text: string;
   /** Unix milliseconds. */
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** It was there before and its text has changed. */
+  /** The text existed before and has changed. */
   readonly edited: boolean;
-  /** The text before, where the forge tells it. */
+  /** The previous text, if the forge reports it. */
   readonly previousText?: string;
   /** Written by the forge itself ("closed", "assigned"). */
   readonly system?: true;
@@ -91,11 +94,11 @@ export interface ForgeNote {
   readonly url: string;
   /** Of the issue or request. */
   readonly title?: string;
-  /** The branches of a request. `fork`: what is proposed comes from a copy that strangers may write to. */
+  /** Branches of a request. `fork`: the source is in a fork that strangers may write to. */
   readonly request?: { readonly source: string; readonly target: string; readonly fork?: true };
 }
 
-/** What a webhook delivery is about. `ignored` names the reason: a kind of event, or an action, that starts nothing. */
+/** Content of a webhook delivery. `ignored` names the reason: a kind of event, or an action, that starts nothing. */
 export type ForgeEvent =
   | { readonly kind: "notes"; readonly notes: readonly ForgeNote[] }
   | { readonly kind: "deleted"; readonly place: ForgePlace; readonly note: Pick<ForgeNote, "kind" | "id"> }
@@ -104,50 +107,50 @@ export type ForgeEvent =
 /** An agent as a forge knows it. */
 export interface ForgeAgent {
   readonly agent: string;
-  /** By which it is mentioned, without `@`, in any case: the user its token belongs to, configured names, an app's bare slug. */
+  /** Names by which the agent is mentioned, without `@`, case-insensitive: the user of its token, configured names, an app's bare slug. */
   readonly names: readonly string[];
-  /** Whose words its comments are; absent while the token's owner is not known. */
+  /** Author of the agent's comments; absent while the token's user is not known. */
   readonly user?: ForgeUser;
-  /** That user is a person's, or several agents': its comments are told apart by their marker alone. */
+  /** That user is a person's, or several agents': the agent's comments are recognised by their marker alone. */
   readonly shared: boolean;
-  /** What names the token and says nothing of it: agents with the same one share its limits. */
+  /** Name of the token, without revealing it: agents with the same one share its limits. */
   readonly token: string;
-  /** It lives on this other node. */
+  /** The agent lives on this other node. */
   readonly node?: string;
   /** The service comments for it (the forge's `autoReplyLegacy`, before `agents.<id>.forgeAutoReply`). */
   readonly autoReply: boolean;
 }
 
-/** How a forge reads `@name`. Characters are given as the inside of a character class of ASCII. */
+/** Grammar of `@name` on a forge. Characters are given as the inside of a character class of ASCII. */
 export interface MentionGrammar {
   /** The first, the further and the last character of a name. */
   readonly first: string;
   readonly rest: string;
   readonly last: string;
-  /** What follows a name and makes it another thing: `/` for the path of a group. */
+  /** Characters after a name that make it something else: `/` for the path of a group. */
   readonly notBefore: string;
-  /** What stands before `@` and keeps it from being a mention, besides letters and digits. */
+  /** Characters before `@` that prevent a mention, besides letters and digits. */
   readonly notAfter: string;
   /** Ends of names that are files: `.git`. */
   readonly suffixes: readonly string[];
-  /** A dot and a word behind a name belong to it: `@name.org` is no mention of `name`. */
+  /** A dot and a word after a name belong to it: `@name.org` does not mention `name`. */
   readonly dotted: boolean;
   /** Lines `>>>` begin and end a quote. */
   readonly fencedQuotes: boolean;
 }
 
-/** What a forge takes in a time, of one token. */
+/** Rate limits of a forge for one token. */
 export interface ForgeLimits {
-  /** The longest text of a comment that is sent; the rest goes into a further one. */
+  /** Maximum length of a comment; the rest goes into a further one. */
   readonly maxChars: number;
   readonly contentPerMinute: number;
   readonly contentPerHour?: number;
 }
 
-/** How a delivery of this forge is proved and where it comes in: `POST /webhook/<name>` of the server `forge`. */
+/** Verification and address of the forge's webhook: `POST /webhook/<name>` of the server `forge`. */
 export interface ForgeWebhook {
   readonly schemes: readonly SignatureScheme[];
-  /** Those that count now. None: everything is refused. */
+  /** The currently valid secrets. Empty: every delivery is refused. */
   secrets(): readonly string[];
   /** The setting that is to hold one, for the warning: `channels.acme.webhookSecret`. */
   readonly setting: string;
@@ -159,12 +162,12 @@ export interface ForgeWebhook {
   deliveryId?(headers: HttpRequest["headers"]): string | undefined;
 }
 
-/** As whom a call is made: with the token of that agent. */
+/** Identity for a call: the agent whose token is used. */
 export interface ForgeCaller {
   readonly agent: string;
 }
 
-/** A comment as the forge has it. */
+/** A comment on the forge. */
 export interface ForgeComment {
   readonly id: string;
   readonly text: string;
@@ -174,29 +177,29 @@ export interface ForgeComment {
   readonly url?: string;
 }
 
-/** Answered by what makes something that people can look at. */
+/** A created object that people can open. */
 export interface ForgeLink {
   readonly id: string;
   readonly url?: string;
 }
 
-/** What a member may do. `report`: read. `none`: an outsider. */
+/** Rights of a member. `report`: read. `none`: an outsider. */
 export type ForgeRight = "write" | "report" | "none";
 
-/** A list of changed notes. `project`: asked for each project; else once. */
+/** A list of changed notes. `project`: read for each project; else once. */
 export interface ForgeList {
   readonly name: string;
   readonly of: "project" | "forge";
-  /** Costs little: also asked in the regular look every 15 minutes. */
+  /** The list is cheap: also read in the regular poll every 15 minutes. */
   readonly quick: boolean;
 }
 
-/** What `Forge.changed` is asked. */
+/** Query of `Forge.changed`. */
 export interface ForgeChanges {
   readonly list: string;
   /** For lists of a project. */
   readonly project?: ForgeProject;
-  /** Unix milliseconds; what changed at or after it. */
+  /** Unix milliseconds; lists changes at or after it. */
   readonly since: number;
 }
 
@@ -218,9 +221,9 @@ export interface ForgeReviewDraft {
 }
 
 /**
- * The API of one forge: calls and shapes, no policy. A call that fails throws `channelError`: `retry` (with `retryAfterMs` where the forge
- * names a time; the token rests), `permanent` (it is gone or may not: 403, 404, 410, 422), `unknown` (it may have happened: a cut
- * connection, 5xx). Tokens go to the forge's own origin alone.
+ * The API of one forge: calls and shapes, no policy. A failed call throws `channelError`: `retry` (with `retryAfterMs` if the forge names a time; the
+ * token pauses), `permanent` (missing or forbidden: 403, 404, 410, 422), `unknown` (it may have succeeded: a cut connection, 5xx). Tokens are only
+ * sent to the forge's own origin.
  */
 export interface Forge {
   /** Also the channel's name and the end of the webhook's path. */
@@ -230,21 +233,21 @@ export interface Forge {
   readonly grammar: MentionGrammar;
   readonly limits: ForgeLimits;
   readonly webhook: ForgeWebhook;
-  /** For backfill, in the order in which they are asked. */
+  /** Lists for backfill, in the order in which they are read. */
   readonly lists: readonly ForgeList[];
 
-  /** What a verified delivery is about: no I/O. Throws an error of status 400 where the body is not a payload of this forge. */
+  /** Parses a verified delivery: no I/O. Throws an error of status 400 if the body is not a payload of this forge. */
   read(headers: HttpRequest["headers"], body: unknown): ForgeEvent;
   /** Agents that may be mentioned in a project, with its routes applied; without one, all agents that have a token here. */
   agents(project?: ForgeProject): readonly ForgeAgent[];
-  /** Asked where `ForgeUser.bot` is absent. */
+  /** Called if `ForgeUser.bot` is absent. */
   isBot(user: ForgeUser, signal: AbortSignal): Promise<boolean>;
   /** `as` may be any agent of the project. */
   right(project: ForgeProject, user: ForgeUser, as: ForgeCaller, signal: AbortSignal): Promise<ForgeRight>;
-  /** The note with what its hook left out (its thread, branches, title); itself where nothing is missing; undefined when it is gone. */
+  /** Resolves with the note, completed by the fields that its webhook left out (its thread, branches, title); undefined when it no longer exists. */
   complete(note: ForgeNote, as: ForgeCaller, signal: AbortSignal): Promise<ForgeNote | undefined>;
 
-  /** Not idempotent: the caller looks for what it may have posted with `comments`. `reply` is the note that is answered. */
+  /** Not idempotent: the caller looks for an earlier attempt with `comments`. `reply` is the note that is answered. */
   post(
     place: ForgePlace,
     text: string,
@@ -253,19 +256,19 @@ export interface Forge {
     signal: AbortSignal,
   ): Promise<ForgeLink>;
   edit(place: ForgePlace, id: string, text: string, as: ForgeCaller, signal: AbortSignal): Promise<void>;
-  /** Comments and reviews of the place (its thread, where it has one) of any author since then; also by `as` alone where the forge can tell. */
+  /** Comments and reviews of the place (its thread, if it has one) of any author since then; only those of `as` if the forge can filter by author. */
   comments(place: ForgePlace, since: number, as: ForgeCaller, signal: AbortSignal): Promise<readonly ForgeComment[]>;
-  /** An eye on the note. Resolves too when it is there already, or when such a note takes none. */
+  /** Adds an eyes reaction to the note. Resolves too when it exists already, or when such a note accepts no reactions. */
   eye(place: ForgePlace, note: Pick<ForgeNote, "kind" | "id">, as: ForgeCaller, signal: AbortSignal): Promise<void>;
 
-  /** Pictures and files of the note that stand on the forge itself, each with a `handle` for `download`; no I/O. */
+  /** Pictures and files of the note that are stored on the forge itself, each with a `handle` for `download`; no I/O. */
   media(note: ForgeNote): readonly Media[];
   /** At most `maxBytes`; over redirects the token stays with the forge. */
   download(handle: string, as: ForgeCaller, maxBytes: number, signal: AbortSignal): Promise<{ readonly data: Uint8Array; readonly type?: string }>;
 
   /** Projects that the configuration names, resolved; others are known from their deliveries. */
   projects(signal: AbortSignal): Promise<readonly ForgeProject[]>;
-  /** Oldest first. A list of deliveries that are asked to be sent again yields none. */
+  /** Oldest first. Empty for the list of deliveries, which are requested again instead. */
   changed(query: ForgeChanges, signal: AbortSignal): AsyncIterable<ForgeNote>;
 
   /** Only labels that the project has; `permanent` names those that it has not. */
@@ -278,7 +281,7 @@ export interface Forge {
   /** Answers the open request of the same branches where there is one. */
   openRequest(project: ForgeProject, draft: ForgeRequestDraft, as: ForgeCaller, signal: AbortSignal): Promise<ForgeLink & { readonly number: string }>;
   review(place: ForgePlace, draft: ForgeReviewDraft, as: ForgeCaller, signal: AbortSignal): Promise<ForgeLink>;
-  /** Tokens and keys of this forge that must not stand in a comment. */
+  /** Tokens and keys of this forge that must not appear in a comment. */
   secrets?(): readonly string[];
   /** The address in which people read a comment, for links. */
   url(place: ForgePlace, commentId?: string): string;

@@ -2,20 +2,20 @@ import type { Envelope } from "./events.ts";
 import type { Delivery, Inbound, Route } from "./messages.ts";
 import type { TierEvent, Turn, TurnContext } from "./tier.ts";
 
-/** Handed to every tap as its last argument. */
+/** Last argument of every tap. */
 export interface HookCall {
-  /** Unix time in milliseconds after which the kernel goes on without the tap. */
+  /** Unix time in milliseconds after which the kernel continues without the tap. */
   readonly deadline: number;
   /**
-   * Aborts at the deadline and when the turn is cancelled. On `dispatch` it stays with the stream that the tap hands over, until the turn
-   * ends: it aborts when that is cancelled, over its time limit or interrupted.
+   * Aborts at the deadline and when the turn is cancelled. On `dispatch` it covers the stream that the tap returns until the turn ends: it aborts
+   * when the turn is cancelled, over its time limit or interrupted.
    */
   readonly signal: AbortSignal;
 }
 
 /**
- * What a tap of `assembleContext` is about, in the order in which the phases run. `session`: which native session goes on. `history`: what
- * was said before. `strategy`: what of it the turn needs. `layers`: what else the turn is told. `fit`: all of it brought into its limits.
+ * Phase of a tap of `assembleContext`, in the order in which they run. `session`: which native session continues. `history`: the previous messages.
+ * `strategy`: which of them the turn needs. `layers`: further instructions for the turn. `fit`: trimming all of it to its limits.
  */
 export type ContextPhase = "session" | "history" | "strategy" | "layers" | "fit";
 
@@ -31,17 +31,17 @@ export interface TapOptions {
   /** Ids of plugins whose taps must come after this one. */
   readonly before?: string | readonly string[];
   /**
-   * A failure or time-out of this tap fails the message instead of being passed over: for policies that must not be got round.
-   * On `deliver` it also keeps the answer from being streamed before the tap has seen all of it. Default false.
+   * A failure or timeout of this tap fails the message instead of being ignored: for policies that must not be bypassed. On `deliver` it also
+   * prevents streaming the answer before the tap has seen all of it. Default false.
    */
   readonly required?: boolean;
   /** Milliseconds, at most the hook's own limit. */
   readonly timeoutMs?: number;
-  /** On `assembleContext`: what a task's `step` shows while this tap runs; default the plugin's name. */
+  /** On `assembleContext`: name of the task's `step` while this tap runs; default the plugin's name. */
   readonly step?: string;
 }
 
-/** Why `inbound` drops a message: shown in the event and, where the entry can, told to the sender. */
+/** Why `inbound` drops a message: shown in the event and, where the entry can, sent to the sender. */
 export interface Rejection {
   readonly reject: string;
 }
@@ -64,6 +64,6 @@ export interface Hooks {
   readonly dispatch: HookPoint<(turn: Turn, context: TurnContext, call: HookCall) => MaybePromise<AsyncIterable<TierEvent> | undefined | void>>;
   /** Each tap returns the delivery, changed or held. Limit 2 s a tap. */
   readonly deliver: HookPoint<(delivery: Delivery, call: HookCall) => MaybePromise<Delivery>>;
-  /** After the fact and synchronous: everyone hears, nobody can fail the message. */
+  /** After the fact and synchronous: every tap receives it, none can fail the message. */
   readonly emit: HookPoint<(envelope: Envelope, call: HookCall) => void>;
 }

@@ -15,7 +15,7 @@ export interface HttpRoute {
   /** `/things/:id`. */
   readonly path: string;
   readonly guard: Guard;
-  /** What it does, in one line: `GET /openapi.json` and `svc api` show it. */
+  /** Summary in one line: `GET /openapi.json` and `svc api` show it. */
   readonly summary?: string;
   /** The server it belongs to: `daemon` unless it names one that a plugin provides, such as `acme`. */
   readonly server?: string;
@@ -24,22 +24,22 @@ export interface HttpRoute {
   /** Keep the raw bytes and take any content type: for signatures. */
   readonly raw?: boolean;
   /**
-   * Bytes of a body, at most 26,214,400 (25 MB), for any caller: a webhook's payload from outside is larger than what strangers may send by
-   * default (65,536; 1,048,576 for known callers). What has come of larger ones shares 104,857,600 bytes until they are answered; beyond, 503.
+   * Bytes of a body, at most 26,214,400 (25 MB), for any caller: a webhook's payload from outside is larger than the default limit of unknown callers
+   * (65,536; 1,048,576 for known ones). Larger bodies share 104,857,600 bytes of buffers until they are answered; beyond, 503.
    */
   readonly maxBytes?: number;
   /**
-   * For what a person decides: a program that the daemon itself has started, such as an agent's engine and its commands, is refused with
-   * `SVC_HTTP_PEOPLE` (403) where it comes without a token. No wall: a program that hides where it comes from is not recognised, nor is
-   * any where there is no `/proc`.
+   * For decisions of people: a request without a token is refused with `SVC_HTTP_PEOPLE` (403) when it comes from a program that the daemon itself
+   * has started, such as an agent's engine and its commands. Not a security boundary: a program that hides its origin is not recognised, and without
+   * `/proc` none is.
    */
   readonly forPeople?: true;
   /**
-   * Asked after the guard and before the body is read: throw what path, query and caller alone decide (an unknown id is 404
-   * even where the body is broken too). `body` and `raw` are unset.
+   * Runs after the guard and before the body is read: throw errors that depend on path, query and caller alone (an unknown id is 404 even where the
+   * body is broken too). `body` and `raw` are unset.
    */
   before?(request: HttpRequest): void | Promise<void>;
-  /** What it returns is sent as JSON with status 200, nothing as 204, unless it used `reply`. */
+  /** Handles the request. The return value is sent as JSON with status 200, undefined as 204, unless the handler used `reply`. */
   handle(request: HttpRequest, reply: HttpReply): unknown;
 }
 
@@ -51,31 +51,34 @@ export interface HttpRequest {
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: unknown;
-  /** The bytes as they came, on `raw` routes. */
+  /** Raw bytes of the body, on `raw` routes. */
   readonly raw?: Uint8Array;
   readonly caller: Caller;
   /**
-   * Whether a guard would let the caller in here: for lists of what a caller may see. False for one that does not exist, and for one with a
-   * parameter. Unset in requests that tests make; refused with `SVC_ISOLATION_REFUSED` in an isolated plugin.
+   * Whether a guard would admit the caller to this server: for filtering lists by what a caller may see. False for an unknown guard, and for one with
+   * a parameter. Unset in requests that tests make; refused with `SVC_ISOLATION_REFUSED` in an isolated plugin.
    */
   may?(guard: Guard): boolean;
   /** Aborts when the client went away. */
   readonly signal: AbortSignal;
 }
 
-/** Who calls, as the guards have established it. */
+/** Caller of a request, as the guards have established it. */
 export interface Caller {
   readonly address: string;
-  /** This machine: judged by the socket, never by a header. */
+  /** The caller is on this machine: judged by the socket, never by a header. */
   readonly local: boolean;
   /** The scoped token's id and scopes, where one was given. */
   readonly token?: { readonly id: string; readonly name: string; readonly scopes: readonly string[] };
   readonly peer?: string;
-  /** The running task of an agent on whose behalf a program of this machine calls: it was started below it, or has named it (`x-svc-task`), and it runs. */
+  /**
+   * The running task of an agent on whose behalf a local program calls: the program was started below the task, or names it (`x-svc-task`), and the
+   * task runs.
+   */
   readonly task?: CallingTask;
 }
 
-/** How a handler answers other than by its return value, which is sent as JSON. */
+/** Answers a request other than by the handler's return value, which is sent as JSON. */
 export interface HttpReply {
   status(code: number): HttpReply;
   header(name: string, value: string): HttpReply;
@@ -91,9 +94,9 @@ export interface HttpReply {
 /** A stream of server-sent events to one client. */
 export interface EventStream {
   /**
-   * False when the client is gone or too slow and was dropped. One that reads the answer of a `POST` too slowly is not: it misses
-   * events, is told how many by one named `omitted`, and always gets the last one before `end`. With an `id`, a client that was cut off
-   * sends the last one it got as the header `last-event-id`.
+   * False when the client is gone or too slow and was dropped. A slow client of a `POST` is not dropped: it misses events, gets their number in an
+   * event named `omitted`, and always gets the last one before `end`. With an `id`, a client that reconnects sends the last one it got as the header
+   * `last-event-id`.
    */
   event(name: string, data: unknown, id?: string): boolean;
   comment(text: string): boolean;
@@ -106,52 +109,52 @@ export interface EventStream {
  * as the daemon's. A route whose server no plugin provides is not served.
  */
 export interface ProvidedServer {
-  /** What `HttpRoute.server` says. */
+  /** Name to which `HttpRoute.server` refers. */
   readonly name: string;
   readonly host: string;
   /** 0 takes any free one. */
   readonly port: number;
-  /** Scopes that callers on loopback have without a token. Default none. */
+  /** Scopes of loopback callers without a token. Default: no scopes. */
   readonly localScopes?: readonly string[];
   /** On every answer, unless its handler sets the same name. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** How its plugin opens and closes a provided server. */
+/** Handle by which the plugin opens and closes its server. */
 export interface ServerHandle {
   /**
-   * Opens the port, in the plugin's `start`. Throws `SVC_SERVER_PORT` naming address and reason when it is taken. Resolves without
-   * a port where the kernel is embedded and opens none; then the embedding program may mount the routes.
+   * Opens the port, in the plugin's `start`. Throws `SVC_SERVER_PORT` with address and reason when it is taken. Resolves with undefined where the
+   * kernel is embedded and opens no port; then the embedding program may mount the routes.
    */
   listen(): Promise<{ readonly host: string; readonly port: number } | undefined>;
-  /** Ends streams, waits 2 s for what is under way, closes; in the plugin's `stop`. Happens by itself when the plugin ends without it. */
+  /** Ends streams, waits 2 s for requests in progress, closes; call it in the plugin's `stop`. Runs automatically when the plugin ends without it. */
   close(): Promise<void>;
 }
 
 /**
- * What a bearer proves. `family`: the bearer exists for scopes of this family alone (the part before the first colon); for a
- * route that asks for anything else it is unknown (401) and not merely insufficient (403).
+ * Identity that a bearer proves. `family`: the bearer exists for scopes of this family alone (the part before the first colon); for a route that
+ * requires any other scope it is unknown (401) and not merely insufficient (403).
  */
 export type Identity =
   | { readonly kind: "token"; readonly id: string; readonly name: string; readonly scopes: readonly string[]; readonly family?: string }
   | { readonly kind: "peer"; readonly name: string };
 
 /**
- * What an authority answers for a ticket: a bearer that stands for another one, such as one for an address that may be seen, in place of a
- * token that may not. The other bearer is judged by all authorities, at once and as long as a stream is open: the ticket ends with it.
+ * An authority's answer for a ticket: a bearer that stands for another one, such as one that may appear in an address, in place of a token that may
+ * not. All authorities verify the other bearer, at once and as long as a stream is open: the ticket ends with it.
  */
 export interface Ticket {
   readonly kind: "ticket";
   /** The bearer behind it, which must not be a ticket itself. */
   readonly bearer: string;
-  /** All that it is good for; of these what the bearer behind it grants. */
+  /** All scopes of the ticket, limited to those that the underlying bearer grants. */
   readonly scopes: readonly string[];
 }
 
 /**
- * Judges bearers; several may be provided and each is asked until one knows the bearer. Asked on every request and, for open
- * streams, again every second and after each `changed`: a revocation takes effect at once. Compare digests in constant time.
- * Throwing counts as "unknown" (closed). A ticket is asked about once a request, and not again: one for a single use ends as it is answered.
+ * Verifies bearers; several may be provided and each is called until one knows the bearer. Called on every request and, for open streams, again every
+ * second and after each `changed`: a revocation takes effect at once. Compare digests in constant time. Throwing counts as "unknown" (closed). A
+ * ticket is verified once a request, and not again: a single-use one ends with its answer.
  */
 export interface Authority {
   readonly name: string;

@@ -5,9 +5,9 @@ export interface Jobs {
   /** A timer of any length that ends with the plugin. */
   after(ms: number, run: () => void): () => void;
   /**
-   * Once, when the wall clock shows that time (Unix milliseconds for a number), which may be any number of years away. A time that has passed
-   * comes at once: also one that was slept through or that a clock set ahead has skipped, within some seconds. It ends with the plugin and is
-   * not stored: keep the time in a row, and ask again in `start`. Throws `SVC_TIME_INVALID`.
+   * Once, when the wall clock shows that time (Unix milliseconds for a number), which may be any number of years away. A time in the past runs at
+   * once; one that passed during a suspend, or that a clock set ahead has skipped, runs within some seconds. The timer ends with the plugin and is
+   * not stored: store the time in a row, and call this again in `start`. Throws `SVC_TIME_INVALID`.
    */
   at(time: Date | number, run: () => Promise<void> | void): () => void;
   every(ms: number, run: () => Promise<void> | void): () => void;
@@ -16,7 +16,7 @@ export interface Jobs {
    * Throws `SVC_CRON_INVALID`.
    */
   next(expression: string, timezone?: string, range?: TimeRange): Promise<readonly Date[]>;
-  /** What passed without the cron job of that id, oldest first: nothing is made up for, but nothing is silent either. */
+  /** Minutes that passed without the cron job of that id, oldest first: missed runs are reported but not made up for. */
   missed(id: string): Promise<readonly MissedMinutes[]>;
 }
 
@@ -28,16 +28,18 @@ export interface MissedMinutes {
   /** The first and the last of them, ISO 8601. */
   readonly first: string;
   readonly last: string;
-  /** How many: counted up to a thousand, `more` says that there were others. */
+  /** Number of missed runs, counted up to a thousand; `more` says that there were others. */
   readonly count: number;
   readonly more?: boolean;
+  /** The daemon ended as it began the job for this minute: whether it ran is not known, and it does not run again. */
+  readonly unsure?: boolean;
   /** When it was noticed, in Unix milliseconds. */
   readonly at: number;
 }
 
-/** Which of the times of a schedule. */
+/** Range of a schedule's run times. */
 export interface TimeRange {
-  /** How many, at most 1000. Default 5. */
+  /** Number of times, at most 1000. Default 5. */
   readonly count?: number;
   /** After this moment. Default now. */
   readonly from?: Date;

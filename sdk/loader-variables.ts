@@ -1,4 +1,4 @@
-/** Variables by which a value becomes code in the program or in what it starts. */
+/** Environment variables whose value makes the program, or one that it starts, load code. */
 const LOADERS = new Set([
   "NODE_OPTIONS",
   "NODE_PATH",
@@ -41,7 +41,7 @@ const LOADERS = new Set([
 ]);
 const LOADER_FAMILY = /^(?:LD_|DYLD_|BASH_FUNC_|LUA_INIT_|GIT_CONFIG)/;
 
-/** Whether a variable makes programs load or run what its value says; such a one is refused wherever an environment can be given. */
+/** Whether a variable makes programs load or run code from its value; such a variable is refused wherever an environment can be configured. */
 export function isLoaderVariable(name: string): boolean {
   return LOADERS.has(name) || LOADER_FAMILY.test(name);
 }

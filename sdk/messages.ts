@@ -2,26 +2,26 @@ import type { Choice, Chosen } from "./choices.ts";
 import type { Schema } from "./config.ts";
 import type { Topic } from "./delegation.ts";
 
-/** A file that came with a message or goes out with a delivery. Exactly one of `url`, `path`, `data` or `handle` says where the bytes are. */
+/** A file of a message or a delivery. Exactly one of `url`, `path`, `data` or `handle` locates its bytes. */
 export interface Media {
   readonly kind: "image" | "audio" | "video" | "file";
   readonly name?: string;
   /** MIME type, as the sender claims it. */
   readonly type?: string;
-  /** Size in bytes where the platform tells it. */
+  /** Size in bytes, if the platform reports it. */
   readonly size?: number;
   readonly url?: string;
   /** An absolute path on this machine. */
   readonly path?: string;
   readonly data?: Uint8Array;
   /**
-   * The platform's own file id. Before the turn the kernel has the channel's `fetchMedia` turn it into a file: a turn has a `path` instead, and
-   * what could not be had (20 files, 25 MB together, 30 s) stands in the words of its message.
+   * The platform's own file id. Before the turn the kernel downloads the file with the channel's `fetchMedia`: a turn has a `path` instead, and files
+   * beyond the limits (20 files, 25 MB together, 30 s) are named in the text of its message.
    */
   readonly handle?: string;
 }
 
-/** Who wrote a message. `id` is the platform's stable id as a string; names are for people and never for decisions. */
+/** Author of a message. `id` is the platform's stable id as a string; names are for people and never for decisions. */
 export interface Sender {
   readonly id: string;
   readonly name?: string;
@@ -30,7 +30,7 @@ export interface Sender {
   readonly bot?: boolean;
 }
 
-/** Where an answer goes. `channel` is a provided channel's name, or an entry that answers its caller itself (`http`). */
+/** Destination of an answer. `channel` is a provided channel's name, or an entry that answers its caller itself (`http`). */
 export interface Target {
   readonly channel: string;
   readonly chat: string;
@@ -40,7 +40,7 @@ export interface Target {
   readonly replyTo?: string;
 }
 
-/** What an entry may ask of the turn that its message becomes. */
+/** Options of the turn that a message becomes, set by its entry. */
 export interface TurnOptions {
   /** Wins over the agent's and the global setting (000:L37). */
   readonly contextStrategy?: string;
@@ -50,8 +50,8 @@ export interface TurnOptions {
   /** Wall-clock limit in minutes, in place of the agent's `maxExecutionMinutes`. */
   readonly timeoutMinutes?: number;
   /**
-   * The answer is JSON of this schema, with no keys that it does not name: the engine is told so, once more where the answer does not fit,
-   * and then the task fails with `errorKind: "output"`. The value is `TaskResult.output`. The text is not streamed while it grows.
+   * Schema of the answer: JSON with no keys that it does not name. The engine is told so, and once more where the answer does not match; then the
+   * task fails with `errorKind: "output"`. The value is `TaskResult.output`. The text is not streamed while it grows.
    */
   readonly output?: Schema;
   /** Soft cap on the answer's length in tokens. */
@@ -63,7 +63,7 @@ export interface TurnOptions {
   readonly chain?: readonly string[];
   /** Of that chain; inherited by every call that the turn makes. */
   readonly topic?: Topic;
-  /** The agent that asks, where one agent calls another. */
+  /** The calling agent, if an agent calls another one. */
   readonly askedBy?: string;
   /** The task that waits for the answer, where one does: a call that could only wait for it in turn is refused. */
   readonly callerTask?: string;
@@ -73,7 +73,7 @@ export interface TurnOptions {
 
 /** Work that reaches the daemon, whatever the entry. Plain JSON: it is stored before it is acknowledged. */
 export interface Message {
-  /** How it came in: `task`, `ask`, `followup`, `resume`, `channel`, `cron`, `webhook`, ... */
+  /** Kind of entry: `task`, `ask`, `followup`, `resume`, `channel`, `cron`, `webhook`, ... */
   readonly entry: string;
   /** The channel's name, for attribution and history; `http` for the HTTP entries. */
   readonly channel: string;
@@ -97,10 +97,9 @@ export interface Message {
   /** The agent, where the entry names it. */
   readonly agent?: string;
   /**
-   * The answer of a person to a delivery with choices: a button pressed, or its number typed where there are no buttons. Such a message
-   * reaches no agent; the `inbound` tap of who asked takes it by rejecting it. It is judged before: the delivery went to this chat, is
-   * open, and may be answered by this sender. Else `tasks.accept` throws `SVC_CHOICE_CLOSED` or `SVC_CHOICE_FOREIGN`, whose words are
-   * for the person.
+   * The answer of a person to a delivery with choices: a button pressed, or its number typed where there are no buttons. Such a message reaches no
+   * agent; the `inbound` tap of the asking plugin consumes it by rejecting it. The kernel first checks that the delivery went to this chat, is open,
+   * and may be answered by this sender. Else `tasks.accept` throws `SVC_CHOICE_CLOSED` or `SVC_CHOICE_FOREIGN`, with a message for the person.
    */
   readonly choice?: Chosen;
   /** Extra facts of the platform that were verified by the channel (chat title, project path ...). */
@@ -110,34 +109,34 @@ export interface Message {
 
 /** A message as the kernel has accepted it. */
 export interface Inbound extends Message {
-  /** The task id, `task_...`: what cancel, follow-up and the trace are called by. */
+  /** The task id, `task_...`: key for cancel, follow-up and the trace. */
   readonly id: string;
   readonly rootId: string;
   /** Unix time in milliseconds. */
   readonly at: number;
-  /** How often a run of it has been started before: 0 unless a restart interrupted it. */
+  /** Number of earlier starts of this task: 0 unless a restart interrupted it. */
   readonly attempts: number;
 }
 
-/** The answer of `route`: who works on the message, in which conversation, and where the answer goes. */
+/** Answer of `route`: the agent that works on the message, the conversation, and the destination of the answer. */
 export interface Route {
   readonly agent: string;
   /**
-   * The agent lives on this other node: it needs no entry in the configuration here and runs with default limits. Its context is built where
-   * it lives, so no tap of `assembleContext` is asked. A tap of `dispatch` must take the turn, or it fails with `SVC_NODE_UNSERVED`.
+   * The agent lives on this other node: it needs no entry in the configuration here and runs with default limits. Its context is built on that node,
+   * so no tap of `assembleContext` runs here. A tap of `dispatch` must take the turn, or it fails with `SVC_NODE_UNSERVED`.
    */
   readonly node?: string;
   /** Turns of one conversation never run side by side. Convention: `<agent>:<channel>:<account>:<chat>[:<thread>]`. */
   readonly conversation: string;
   readonly reply: Target;
   /**
-   * What the agent is asked in place of the message's text; not empty. The turn, its engine and the history have this text, with the
-   * message's files as they came; the stored task and its trace keep the message.
+   * Prompt for the agent in place of the message's text; not empty. The turn, its engine and the history have this text, with the message's unchanged
+   * files; the stored task and its trace keep the message.
    */
   readonly text?: string;
 }
 
-/** Text on its way out. `reply` answers a message, `proactive` comes from `POST /send` or a plugin, `notice` is the service's own word. */
+/** Outgoing text. `reply` answers a message, `proactive` comes from `POST /send` or a plugin, `notice` is the service's own message. */
 export interface Delivery {
   readonly id: string;
   readonly kind: "reply" | "proactive" | "notice";
@@ -149,19 +148,19 @@ export interface Delivery {
   readonly agent?: string;
   /** Answers that the reader may choose from, 1 to 8: buttons, or numbered lines where the channel has none. See `Message.choice`. */
   readonly choices?: readonly Choice[];
-  /** Until when a choice counts, in Unix milliseconds; default a day after it was handed over. */
+  /** Expiry of the choices in Unix milliseconds; default a day after the delivery was accepted. */
   readonly choicesUntil?: number;
-  /** Ids of the senders who may choose. Unset: everybody in that chat whom the channel listens to. */
+  /** Ids of the senders who may choose. Unset: everyone in that chat from whom the channel accepts messages. */
   readonly choosers?: readonly string[];
   /** For channels that show one, such as push notifications. */
   readonly title?: string;
   /** 1 (lowest) to 5, for channels that know urgency. */
   readonly priority?: number;
-  /** Set by a `deliver` tap: why it is withheld. It is kept with its text, and sent when `tasks.release` is called with its id. */
+  /** Reason why a `deliver` tap withholds it. It is stored with its text, and sent when `tasks.release` is called with its id. */
   readonly held?: string;
 }
 
-/** How a task ended. The last frame of `POST /task`, and the whole answer to a caller who wants JSON. */
+/** Result of a task. The last frame of `POST /task`, and the whole answer for a caller that accepts JSON. */
 export interface TaskResult {
   readonly ok: boolean;
   readonly taskId: string;
@@ -177,11 +176,11 @@ export interface TaskResult {
   readonly usage?: Usage;
   readonly model?: string;
   readonly sessionId?: string;
-  /** The value of an answer that was asked for in a shape (`TurnOptions.output`). */
+  /** Value of a typed answer (`TurnOptions.output`). */
   readonly output?: unknown;
   /**
-   * The delivery that keeps the answer of a run that succeeded (`errorKind: "held"`, `reply` empty): a decision about it is to come. Its
-   * text stands in `tasks.withheld()` and in the trace, and in no result: a result goes to the caller.
+   * The delivery that withholds the answer of a successful run (`errorKind: "held"`, `reply` empty): a decision about it is pending. Its text is in
+   * `tasks.withheld()` and in the trace, but not in the result, which goes to the caller.
    */
   readonly withheld?: string;
 }
@@ -192,6 +191,6 @@ export interface Usage {
   readonly output: number;
   readonly cacheRead?: number;
   readonly cacheCreate?: number;
-  /** In US dollars, where the engine tells it. */
+  /** In US dollars, if the engine reports it. */
   readonly cost?: number;
 }

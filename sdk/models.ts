@@ -18,16 +18,15 @@ export interface Models {
     readonly signal?: AbortSignal;
   }): Promise<unknown>;
   /**
-   * One streamed call of an agent's model: its `provider` says where and how, its `model` which. Ends with exactly one `end` or `error`,
-   * or, when `signal` aborts, without one; never throws. What fails before the first word is tried again where that may help.
-   * A reader that stops ends the call.
+   * One streamed call of an agent's model, chosen by its `provider` and `model`. Ends with exactly one `end` or `error`, or, when `signal` aborts,
+   * without one; never throws. A failure before the first word is retried where that may help. Ending the iteration ends the call.
    */
   stream(call: ModelCall): AsyncIterable<ModelEvent>;
   /** Whether the agent's model can be called, as far as the configuration says. Makes no request. */
   usable(agent: string): Promise<{ readonly ok: boolean; readonly detail: string }>;
 }
 
-/** What is asked of a model. */
+/** Request to a model. */
 export interface ModelCall {
   /** The id of the agent whose model it is. */
   readonly agent: string;
@@ -35,7 +34,7 @@ export interface ModelCall {
   readonly model?: string;
   readonly system?: string;
   readonly messages: readonly ModelMessage[];
-  /** What it may call. Its calls come back; running them is the caller's. */
+  /** Tools that the model may call. Its calls are returned; the caller runs them. */
   readonly tools?: readonly ModelTool[];
   readonly maxOutputTokens?: number;
   readonly signal?: AbortSignal;
@@ -50,7 +49,7 @@ export type ModelMessage =
   | ModelReply
   | { readonly role: "tool"; readonly results: readonly ModelToolResult[]; readonly cache?: boolean };
 
-/** What a model has said. An answer goes back into the next call as it came: it may hold thoughts that the vendor has signed. */
+/** Answer of a model. Pass it into the next call unchanged: it may hold thoughts that the vendor has signed. */
 export interface ModelReply {
   readonly role: "assistant";
   readonly text: string;
@@ -68,11 +67,11 @@ export interface ModelTool {
   readonly input: ObjectSchema;
 }
 
-/** A call that a model asks for. */
+/** A tool call requested by a model. */
 export interface ModelToolCall {
   readonly id: string;
   readonly name: string;
-  /** Unset when it was no JSON. Not checked against the tool's schema. */
+  /** Unset when it was not valid JSON. Not checked against the tool's schema. */
   readonly input?: unknown;
 }
 
@@ -84,7 +83,7 @@ export interface ModelToolResult {
   readonly failed?: boolean;
 }
 
-/** What a model's call brings. `usage` comes once, also of a call that was ended, as far as the vendor had sent it by then. */
+/** Events of a model's call. `usage` comes once, also for a call that was ended, as far as the vendor had sent it by then. */
 export type ModelEvent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "thinking"; readonly text: string }
@@ -95,8 +94,8 @@ export type ModelEvent =
   | TierFailure;
 
 /**
- * A turn as messages for a model: the bounded history, whose end is marked for the cache, then pictures and words of this turn.
- * `share` of the usual room for history is used: less where the model has found it too long.
+ * Returns a turn as messages for a model: the bounded history, whose end is marked for the cache, then pictures and text of this turn. `share` is the
+ * used part of the history's limit: less if the model has found it too long.
  */
 export function turnMessages(
   context: Pick<TurnContext, "history" | "layers" | "prompt">,

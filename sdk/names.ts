@@ -1,7 +1,7 @@
-/** Whether one of the patterns covers the whole name; `*` stands for any characters, as in `http.*`. */
+/** Whether one of the patterns matches the whole name; `*` matches any characters, as in `http.*`. */
 export const coversName = (patterns: readonly string[], name: string): boolean => patterns.some((pattern) => covers(pattern, name));
 
-/** Part by part, without a regular expression: patterns come from configurations, and names may be long. */
+/** Matches part by part, without a regular expression: patterns come from configurations, and names may be long. */
 function covers(pattern: string, name: string): boolean {
   const [start = "", ...parts] = pattern.split("*");
   const end = parts.pop();

@@ -1,6 +1,6 @@
 import type { Target } from "./messages.ts";
 
-/** Service `notifier`: short words to the people who run the daemon. */
+/** Service `notifier`: short notices to the people who run the daemon. */
 export interface Notifier {
   /** Resolves once it is stored. Without a destination, given or configured, it is dropped. The same `key` twice is one notice. */
   notify(notice: {
@@ -11,6 +11,6 @@ export interface Notifier {
     readonly priority?: number;
     readonly key?: string;
   }): Promise<void>;
-  /** Where notices go by the configuration; undefined where none is set. */
+  /** Configured destination of notices; undefined where none is set. */
   destination(): Pick<Target, "channel" | "chat" | "account"> | undefined;
 }

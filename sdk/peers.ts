@@ -3,21 +3,21 @@ import type { Trace } from "./traces.ts";
 
 /** Service `peers`: the other daemons of the mesh, as `mesh.peers` names them. */
 export interface Peers {
-  /** All of them, in the order of the configuration, each as it was when it was asked last. */
+  /** All peers, in the order of the configuration, each with its state at the last poll. */
   list(): readonly KnownPeer[];
   /**
-   * Asks a peer's daemon with the token that both share, and resolves with what it says, whatever the status. Throws `SVC_MESH_PEER` (404)
-   * for a name that is not configured, and what `fetch` throws for a peer that cannot be reached.
+   * Sends a request to a peer's daemon with the shared token, and resolves with the answer, whatever its status. Throws `SVC_MESH_PEER` (404) for a
+   * name that is not configured, and the error of `fetch` for an unreachable peer.
    */
   request(peer: string, request: PeerRequest): Promise<PeerAnswer>;
   /**
-   * Has an agent of a peer work: a task that is stored here and run there once, over restarts of both. A run that fails is a result. Throws
-   * `SVC_MESH_PEER` (404) for a name that is not configured, and `SVC_TASK_DUPLICATE` for a key that was used before.
+   * Runs a task on an agent of a peer: it is stored here and runs there once, over restarts of both. A failed run is a result. Throws `SVC_MESH_PEER`
+   * (404) for a name that is not configured, and `SVC_TASK_DUPLICATE` for a key that was used before.
    */
   run(peer: string, task: PeerRun): Promise<TaskResult>;
   /**
-   * The same for who cannot wait: resolves once the task is stored, and what comes of it, answer or failure, is a new message to
-   * `answerTo.agent` in that conversation, once, over restarts. The same key twice is one task and one message.
+   * As `run`, without waiting: resolves once the task is stored. Its result, answer or failure, is a new message to `answerTo.agent` in that
+   * conversation, once, over restarts. The same key twice is one task and one message.
    */
   send(peer: string, task: Omit<PeerRun, "signal">, answerTo: PeerAnswerTo): Promise<{ readonly taskId: string }>;
 }
@@ -26,7 +26,7 @@ export interface Peers {
 export interface KnownPeer {
   readonly name: string;
   readonly url: string;
-  /** Absent or `unknown`: it was not asked yet. `refused`: it does not know our token. */
+  /** Absent or `unknown`: not contacted yet. `refused`: the peer rejected our token. */
   readonly state?: "unknown" | "up" | "down" | "refused";
   /** The ids of its agents when it was up last: foreign words. */
   readonly agents?: readonly string[];
@@ -69,9 +69,9 @@ export interface PeerRequest {
   readonly timeoutMs?: number;
 }
 
-/** What a peer answered. */
+/** Answer of a peer. */
 export interface PeerAnswer {
   readonly status: number;
-  /** Its JSON; undefined where it is none. */
+  /** Parsed JSON; undefined if the body is not JSON. */
   readonly body: unknown;
 }

@@ -1,22 +1,22 @@
-/** Service `people`: who is who by the section `business` of svc.json, as it was when the daemon started. Never throws. */
+/** Service `people`: people, roles and addresses of the section `business` of svc.json, as it was when the daemon started. Never throws. */
 export interface People {
   /** All entries of the chart, in its order. */
   list(): readonly Person[];
   /** An agent or a person of the chart, by id. */
   get(id: string): Person | undefined;
-  /** The roles that the chart gives somebody; none for an id that it does not have. */
+  /** Roles of a person in the chart; empty for an unknown id. */
   rolesOf(id: string): readonly string[];
-  /** Ids of everybody who has that role. */
+  /** Ids of all people with that role. */
   withRole(role: string): readonly string[];
-  /** Everybody above that id, the nearest first. */
+  /** Superiors of that id, the nearest first. */
   superiorsOf(id: string): readonly string[];
-  /** Whether somebody works at that moment (default now) by the own working window, and since or from when. Undefined where none is set. */
+  /** Whether a person works at that moment (default now) by their own working window, and since or from when. Undefined where none is set. */
   working(id: string, at?: Date): WorkingState | undefined;
   /** All projects, in the order of the configuration. */
   projects(): readonly Project[];
   /** One of them, by id. */
   project(id: string): Project | undefined;
-  /** Who writes from that address; the entry that says most about it wins. Undefined for a stranger. */
+  /** Finds the contact of an address; the most specific entry wins. Undefined for an unknown address. */
   whois(address: Address): Contact | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface Person {
   readonly workingWindow?: WorkingWindow;
 }
 
-/** When somebody works: wall-clock time of `timezone`, from `start` up to `end`, on `days`. An end before the start is on the next day. */
+/** Working hours: wall-clock time of `timezone`, from `start` up to `end`, on `days`. An end before the start is on the next day. */
 export interface WorkingWindow {
   /** `HH:MM`. */
   readonly start: string;
@@ -58,7 +58,7 @@ export interface Project {
   readonly client?: string;
 }
 
-/** An address on a channel, as far as it is known. */
+/** An address on a channel, with its known parts. */
 export interface Address {
   readonly channel: string;
   readonly chat?: string;
@@ -68,7 +68,7 @@ export interface Address {
   readonly username?: string;
 }
 
-/** Whom an address belongs to. */
+/** Owner of an address. */
 export interface Contact {
   readonly client?: string;
   readonly project?: string;

@@ -1,10 +1,10 @@
 import type { Media } from "./messages.ts";
 
-/** Capability `media`: what came with a message, read for an engine. */
+/** Capability `media`: files of a message, prepared for an engine. */
 export interface MediaReader {
   /**
-   * The pictures among `media`, in order: at most 20 of at most 5 MB that are PNG, JPEG, GIF or WebP by their bytes. `note` names the
-   * others and belongs behind the words of the turn; it is empty when all are passed on. Never rejects.
+   * The pictures among `media`, in order: at most 20 of at most 5 MB that are PNG, JPEG, GIF or WebP by their bytes. `note` names the others; append
+   * it to the text of the turn. It is empty when all are passed on. Never rejects.
    */
   pictures(media: readonly Media[]): Promise<{ readonly pictures: readonly Picture[]; readonly note: string }>;
 }
@@ -22,8 +22,8 @@ const MAX_BYTES = 5 * 1024 * 1024;
 const MOST = 20;
 
 /**
- * What the capability `media` answers, for hosts: `read` gives the bytes of a file, or undefined for anything else and for one that is larger
- * than `maxBytes`. A picture is told by its bytes, not by what its sender claims: so nothing else leaves this machine as one.
+ * Implements the capability `media`, for hosts: `read` returns the bytes of a file, or undefined if it is no regular file or larger than `maxBytes`.
+ * Pictures are recognised by their bytes, not by the sender's claim: so no other file leaves this machine as one.
  */
 export async function readPictures(
   media: readonly Media[],

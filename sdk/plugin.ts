@@ -6,16 +6,16 @@ import type { Hooks } from "./hooks.ts";
 import type { Provide } from "./provided.ts";
 import type { DeclaredScope } from "./scopes.ts";
 
-/** The version of this contract; it must not be lower than what a plugin's `svc` asks for. */
+/** Version of this contract; it must not be lower than the one that a plugin's `svc` requires. */
 export const SDK_VERSION = "0.1.0";
 
-/** The newest generation of the plugin API that this version speaks. It grows by one when a plugin must be changed to go on. */
+/** The newest generation of the plugin API in this version. It is incremented when existing plugins must be changed. */
 export const API_GENERATION = 1;
 
 /** The oldest generation that this version still loads. */
 export const API_FLOOR = 1;
 
-/** What a plugin mainly is: the first part of its id. */
+/** Main kind of a plugin: the first part of its id. */
 export type Kind = "channel" | "tier" | "action" | "board" | "store" | "feature";
 
 /** `<kind>-<name>`, the same in the folder, the package, the log and every error. */
@@ -25,13 +25,13 @@ export type PluginId = `${Kind}-${string}`;
 export interface SectionProblem {
   /** Where, from the section on, such as `accounts.main.agentBinding` or `[0].id`; empty for the section as a whole. */
   readonly path: string;
-  /** In words that say what to do. */
+  /** Message that says what to do. */
   readonly message: string;
   /** `error` keeps the plugin from running, as a schema's refusal does. Default `warning`. */
   readonly severity?: "error" | "warning";
 }
 
-/** What a plugin package exports as its default. Make it with `definePlugin`. */
+/** Default export of a plugin package. Make it with `definePlugin`. */
 export interface Plugin<C = Record<string, unknown>> {
   readonly kind: Kind;
   /** Lower-case letters, digits and `-`. */
@@ -42,38 +42,39 @@ export interface Plugin<C = Record<string, unknown>> {
   /** The section of svc.json it owns, such as `channels.acme`. Without a schema: a section of the kernel, such as `session`, that it reads, or one of another first-party plugin, beside which it runs. */
   readonly config?: {
     readonly at: string;
-    /** Of an object or of a list: `ctx.config` is what it describes. */
+    /** Schema of an object or of a list: the type of `ctx.config`. */
     readonly schema?: Schema;
     /**
-     * What a schema cannot say, of a section that has passed it: a name that nothing has, a key that is needed with another one. Asked by
-     * `svc config check`, `svc doctor` and at each start and reload; does no I/O, but may look whether a program is installed. Not asked of a plugin in a process of its own.
+     * Checks that a schema cannot express, of a section that has passed it: a name that does not exist, a key that requires another one. Called by
+     * `svc config check`, `svc doctor` and at each start and reload; does no I/O, but may look whether a program is installed. Not called for a
+     * plugin in a process of its own.
      */
     check?(section: C, known: { readonly agents: readonly string[] }): readonly SectionProblem[];
   };
-  /** For a plugin without a manifest, one that is handed over in code: what the manifest's `scopes` says otherwise. */
+  /** For a plugin without a manifest, passed in code: the same as `scopes` of a manifest. */
   readonly scopes?: readonly DeclaredScope[];
   /** Keys it adds to `agents.<id>`. */
   readonly agentConfig?: ObjectSchema;
   /**
-   * What `agentConfig` cannot say of an agent: a key that is needed with another one. `section` is the plugin's own, as far as the file has
-   * one; paths start at the agent. Asked as `config.check` is, also of an agent that has not passed: look at what has the right shape.
+   * Checks of an agent that `agentConfig` cannot express: a key that requires another one. `section` is the plugin's own, if the file has one; paths
+   * start at the agent. Called as `config.check` is, also for an agent that has not passed its schema: read only values of the right shape.
    */
   checkAgent?(agent: Readonly<Record<string, unknown>>, section: C | undefined): readonly SectionProblem[];
-  /** As in the manifest; read where a plugin is handed over in code. */
+  /** As in the manifest; read where a plugin is passed in code. */
   readonly default?: true;
   readonly serves?: readonly Capability[];
   readonly strategies?: readonly string[];
   readonly capabilities: readonly Capability[];
   /**
-   * What its routes answer, as a module that is imported when somebody asks for the description of the API: `() => import("./answers.js")`.
-   * Routes without one are described without their answers, and so are those of a plugin in a process of its own.
+   * Schemas of its routes' answers, as a module that is imported when the description of the API is requested: `() => import("./answers.js")`.
+   * Without it the routes are described without their answers, and so are those of a plugin in a process of its own.
    */
   readonly answers?: () => Promise<{ readonly default: Answers }>;
   /** Register hooks and provided things. No I/O: `svc config check` runs it too. */
   setup(ctx: PluginContext<C>): Lifecycle<C> | void;
 }
 
-/** What a plugin does over time. All optional. */
+/** Lifecycle callbacks of a plugin. All optional. */
 export interface Lifecycle<C = Record<string, unknown>> {
   /** Connect; after every plugin is set up. Limit 10 s unless the manifest's `startTimeoutMs` says otherwise. */
   start?(): Promise<void>;
@@ -83,10 +84,10 @@ export interface Lifecycle<C = Record<string, unknown>> {
   reload?(config: C): Promise<void>;
 }
 
-/** Everything a plugin may touch: what it has declared of `CapabilityTypes`, and these. Registrations belong to the plugin's scope and end with it. */
+/** Everything a plugin may use: its declared members of `CapabilityTypes`, and these. Registrations belong to the plugin's scope and end with it. */
 export interface PluginContext<C = Record<string, unknown>> extends Readonly<CapabilityTypes> {
   readonly id: PluginId;
-  /** Its own section, `${NAME}` expanded, defaults filled in; where there is none, what the defaults make, for a section that is a list `[]`. */
+  /** The plugin's own section, `${NAME}` expanded, defaults filled in; without a section, the defaults alone, or `[]` if the schema is a list. */
   readonly config: C;
   readonly node: { readonly id: string; readonly name: string };
   readonly log: Log;
@@ -121,7 +122,7 @@ export interface Manifest {
   readonly api: number;
   readonly kind: Kind;
   readonly name: string;
-  /** What people call the platform or program it speaks to ("Acme Chat", "Acme Code"): shown beside the plugin's name. */
+  /** Product name of its platform or program ("Acme Chat", "Acme Code"): shown beside the plugin's name. */
   readonly product?: string;
   /** The built entry, relative to package.json. */
   readonly entry: string;
@@ -131,50 +132,47 @@ export interface Manifest {
   readonly activate: "always" | "section" | "enabled" | "agent" | "needed";
   /** Capabilities that it provides to other plugins with `provide.service`. */
   readonly serves?: readonly Capability[];
-  /**
-   * What the configuration means where it names none: the tier of agents without one, or the strategy of context, the first of
-   * `strategies`. Of several plugins that say so, the first counts.
-   */
+  /** The configuration's default: the tier of agents without one, or the context strategy, the first of `strategies`. The first plugin that sets it wins. */
   readonly default?: true;
-  /** Ways to build the context of a turn that it brings: values of `contextStrategy`. Tell them apart by `Turn.strategy`. */
+  /** Context strategies that the plugin provides: values of `contextStrategy`. Distinguish them by `Turn.strategy`. */
   readonly strategies?: readonly string[];
   readonly capabilities: readonly Capability[];
   readonly startTimeoutMs?: number;
   /** Command groups it adds to `svc`: each module's default export is a `CommandGroup`; imported only when called. */
   readonly commands?: readonly { readonly name: string; readonly summary: string; readonly module: string }[];
   /**
-   * What it registers, shown before any of its code runs: `channel acme`, `hook inbound`, `tier acme`, `action acme.*`, `tool acme-search`,
+   * Registrations of the plugin, shown before any of its code runs: `channel acme`, `hook inbound`, `tier acme`, `action acme.*`, `tool acme-search`,
    * `route GET /acme open`, `server acme`, `authority acme`, `store acme`, `board acme`, `service acme.notes`, `panel acme`, `files /acme open`,
-   * `cron nightly *`; `*` stands for any text. What is not here may then not be
-   * registered. Without it an operator sees it only after a first yes, from a dry run.
+   * `cron nightly *`; `*` stands for any text. No others are allowed then. Without this list an operator sees the registrations only after a first
+   * approval, from a dry run.
    */
   readonly registers?: readonly string[];
   /**
-   * Hosts that it connects to, with `sockets` or `network`: `irc.example.org:6697`, `*.example.org`, `configured` for hosts that stand in
-   * its section, `*` for any. Through `ctx.sockets` no other one is reached; of connections of its own it is only shown.
+   * Hosts that it connects to, with `sockets` or `network`: `irc.example.org:6697`, `*.example.org`, `configured` for hosts in its section, `*` for
+   * any. Enforced for `ctx.sockets`; only displayed for connections of its own.
    */
   readonly network?: readonly string[];
-  /** Scopes that its routes ask for and tokens can hold; a route whose guard asks for a scope that no plugin declares is refused. */
+  /** Scopes that its routes require and tokens can hold; a route whose guard requires an undeclared scope is refused. */
   readonly scopes?: readonly DeclaredScope[];
   /** For `svc setup`, of a tier: the engines that it runs, and how they are found on a machine. */
   readonly engines?: readonly EngineOffer[];
-  /** For `svc connect`: where settings stand in the section, as dotted paths; an account is named as in sample.json. */
+  /** For `svc connect`: positions of settings in the section, as dotted paths; an account is named as in sample.json. */
   readonly connect?: {
     /** The agent that answers. Without it a key `agentBinding`, `defaultAgent` or `agent` of the sample counts. */
     readonly agent?: string;
-    /** Who may write. Without it a key `allowFrom` of the sample counts. */
+    /** Setting that lists the allowed senders. Without it a key `allowFrom` of the sample counts. */
     readonly allow?: string;
     /** The address of another server than the public one: `--server`. */
     readonly server?: string;
-    /** A module whose default export, a `ChannelSetup`, asks and checks in place of all this. */
+    /** A module whose default export, a `ChannelSetup`, asks and verifies in place of all this. */
     readonly module?: string;
     /**
-     * It links a device and serves `GET`, `POST` (`{number?}`) and `DELETE /api/channels/<key of its section>/pair` to people in a browser,
+     * The channel links a device and serves `GET`, `POST` (`{number?}`) and `DELETE /api/channels/<key of its section>/pair` to people in a browser,
      * only those who may change settings, and answers with a `ChannelPairing`: a browser needs no `module` then.
      */
     readonly pair?: true;
     /**
-     * It gives a code to people who write for the first time, and serves `GET` (`{waiting: PairingRequest[]}`) and `POST` (`{code}`)
+     * The channel sends a code to people who write for the first time, and serves `GET` (`{waiting: PairingRequest[]}`) and `POST` (`{code}`)
      * `/api/channels/<key of its section>/people` to people in a browser, only those who may change settings.
      */
     readonly people?: true;

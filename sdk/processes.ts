@@ -1,7 +1,7 @@
 /** Capability `spawn`: a program without a shell, in a process group of its own, with an allow-listed environment and a marker by which it is swept. */
 export type Spawn = (command: string, args: readonly string[], options: SpawnOptions) => Child;
 
-/** How a program is started and what is kept of it. */
+/** Options of a child process: start, limits and captured output. */
 export interface SpawnOptions {
   readonly cwd: string;
   /** Added to PATH, HOME, LANG, TZ, TMPDIR, TERM. Loader variables (NODE_OPTIONS, LD_*, PYTHONSTARTUP ...) are refused. */
@@ -11,7 +11,7 @@ export interface SpawnOptions {
   readonly timeoutMs?: number;
   /** Bytes kept of each stream for `ended`; the rest is read and thrown away. Default 32,768. */
   readonly maxOutputBytes?: number;
-  /** The longest line handed to `onLine` in bytes; a longer one ends the run with kind `protocol`. Default 1,048,576. */
+  /** The longest line passed to `onLine`, in bytes; a longer one ends the run with kind `protocol`. Default 1,048,576. */
   readonly maxLineBytes?: number;
   readonly onLine?: (line: string) => void;
   readonly onErrorLine?: (line: string) => void;
@@ -28,15 +28,15 @@ export interface Child {
   readonly pid: number;
   /** Resolves when the process has started; rejects with `SVC_SPAWN_FAILED` naming the command, or `SVC_SPAWN_ENV` naming the variable. */
   readonly started: Promise<void>;
-  /** Never rejects. `truncated` tells that output was thrown away. */
+  /** Never rejects. `truncated`: a part of the output was discarded. */
   readonly ended: Promise<ChildEnd>;
   write(data: string): Promise<void>;
   closeStdin(): void;
-  /** SIGTERM, and SIGKILL after 3 s, to the whole tree. Resolves when it is gone. */
+  /** Sends SIGTERM, and SIGKILL after 3 s, to the whole tree. Resolves when it has ended. */
   stop(): Promise<void>;
 }
 
-/** How a program ended. */
+/** Result of a child process. */
 export interface ChildEnd {
   readonly code: number | null;
   readonly signal: string | null;
@@ -48,19 +48,19 @@ export interface ChildEnd {
 }
 
 /**
- * Capability `warm`: processes kept ready between the turns of a conversation, by the limits of `processPool`. What is idle longer
- * than `maxAgeSeconds` is stopped; what is idle longer than `maxIdleSeconds` may be stopped to make room for another.
+ * Capability `warm`: processes kept ready between the turns of a conversation, by the limits of `processPool`. A process idle for more than
+ * `maxAgeSeconds` is stopped; one idle for more than `maxIdleSeconds` may be stopped to make room for another.
  */
 export interface Warm {
   /** Something is kept or in use under this key, whichever plugin keeps it: the next turn there starts nothing new. */
   has(key: string): boolean;
-  /** Takes out what this plugin keeps under `key`; from then on it is in use and no time runs. Undefined when there is nothing. */
+  /** Takes this plugin's entry of `key` out of the pool; it is in use from then on and does not expire. Undefined when there is none. */
   take<T>(key: string): T | undefined;
   /**
-   * Keeps `thing` idle, or stops it when there is no room: awaits nothing. `stop` is called once, also when the plugin ends.
-   * When `ended` resolves it is forgotten without a `stop`. A thing already kept under `key` is stopped.
+   * Keeps `thing` idle, or stops it when the pool is full: does not wait. `stop` is called once, also when the plugin ends. When `ended` resolves it
+   * is dropped without a `stop`. A thing already kept under `key` is stopped.
    */
   keep<T>(key: string, thing: T, stop: () => Promise<void>, ended: Promise<unknown>): void;
-  /** What was taken is not given back. */
+  /** Releases an entry that was taken and is not kept again. */
   drop(key: string): void;
 }

@@ -25,24 +25,24 @@ export const programSection = (product: string, command: string, more: NonNullab
   },
 });
 
-/** The values of `agents.<id>.permissionMode`: what an engine may do without asking. */
+/** Values of `agents.<id>.permissionMode`: the operations that an engine may carry out without asking. */
 export const PERMISSION_MODES = ["default", "acceptEdits", "plan", "bypassPermissions"] as const;
 
-/** What an engine may do without asking. */
+/** Permission mode of an engine: the operations that it may carry out without asking. */
 export type PermissionMode = (typeof PERMISSION_MODES)[number];
 
-/** What an agent's configuration says to a tier on a program. */
+/** Settings of an agent for a tier on a program. */
 export interface ProgramSettings {
   readonly permissionMode: PermissionMode;
   readonly billing: "subscription" | "api";
   readonly persistentProcess: boolean;
   /** Names of the tool servers that the operator gave the agent: their tools need no further approval. */
   readonly servers: readonly string[];
-  /** Those servers as the operator wrote them. */
+  /** The entries of those servers, unchanged from the configuration. */
   readonly serverEntries: Readonly<Record<string, unknown>>;
 }
 
-/** Reads the checked settings of an agent; what is not set is the safer choice. */
+/** Reads the checked settings of an agent; an unset one takes the safer value. */
 export function programSettings({ settings }: Pick<Agent, "settings">): ProgramSettings {
   const serverEntries = (settings.mcp as Record<string, unknown> | undefined) ?? {};
   return {
@@ -65,7 +65,7 @@ export function isOwnServer(entry: unknown): boolean {
   return words.some((word, at) => word === "svc" && words[at + 1] === "mcp");
 }
 
-/** Patterns of the actions that the agent can call from within its program: `Tier.actions`. None without this service's tools server among its own. */
+/** Patterns of the actions that the agent can call from within its program: `Tier.actions`. Empty without this service's tools server among its own. */
 export function actionsThrough(callables: Callables | undefined, agent: Agent): readonly string[] {
   return Object.values(programSettings(agent).serverEntries).some(isOwnServer) ? (callables?.patterns(agent) ?? []) : [];
 }

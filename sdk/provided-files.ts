@@ -1,11 +1,11 @@
 import type { Guard } from "./http.ts";
 
 /**
- * Files of the plugin's own that are served as they are: `<prefix>/app.js` answers `<folder>/app.js`. Read at each request and sent piece
- * by piece; nothing above the folder, no link and no name that begins with a dot is served. Answers `GET` and `HEAD`, a single range of
- * bytes, and 304 to those who have the file already (`ETag`, `Last-Modified`). Where the caller takes it and `app.js.br` or `app.js.gz`
- * lies beside and is not older, that is sent in its place; `app.js.br` alone is enough, and is unpacked for the few who do not take it. A file that is changed while it is sent ends the connection, so that nobody takes
- * it for whole. Callers keep a copy and ask about it before each use.
+ * Static files of the plugin: `<prefix>/app.js` answers `<folder>/app.js`. Read at each request and sent piece by piece; nothing above the folder, no
+ * link and no name that begins with a dot is served. Answers `GET` and `HEAD`, a single range of bytes, and 304 to clients with a current copy
+ * (`ETag`, `Last-Modified`). If the client accepts the encoding and `app.js.br` or `app.js.gz` lies beside and is not older, that is sent in its
+ * place; `app.js.br` alone is enough, and is decompressed for clients that do not accept it. A change of the file during the transfer ends the
+ * connection, so that no client takes it for complete. Clients cache a copy and revalidate it before each use.
  */
 export interface ProvidedFiles {
   /** The path below which they are served: `/acme`. */

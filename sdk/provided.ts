@@ -15,7 +15,7 @@ export type * from "./panel.ts";
 export type * from "./provided-files.ts";
 export type * from "./services.ts";
 
-/** What a plugin can provide: a line a kind, with the type of the thing. `Provide`, the host and the fake context of tests follow from it. */
+/** Kinds of provided things: one line each, with the type of the thing. `Provide`, the host and the fake context of tests are derived from it. */
 export interface Provided {
   /** A way to reach people. */
   channel: Channel;
@@ -25,7 +25,7 @@ export interface Provided {
   action: Action;
   /** An HTTP route of the daemon's server or of a provided one. */
   route: HttpRoute;
-  /** A further server; opens nothing by itself: see `ServerHandle`. */
+  /** A further server; it does not listen by itself: see `ServerHandle`. */
   server: ProvidedServer;
   /** Judges bearers for routes guarded by `scope:` and `peer`. */
   authority: Authority;
@@ -37,11 +37,11 @@ export interface Provided {
   store: ProvidedStore;
   /** A source of work items. */
   board: Board;
-  /** What other plugins call by name: `provide.service(name, api)`. */
+  /** API that other plugins call by name: `provide.service(name, api)`. */
   service: ProvidedService;
   /** A part of the dashboard. */
   panel: Panel;
-  /** Files of the plugin's own, served as they are. */
+  /** Static files of the plugin. */
   files: ProvidedFiles;
 }
 
@@ -59,25 +59,25 @@ interface Signatures {
   service: <N extends ServiceName>(name: N, api: ServiceTypes[N]) => void;
 }
 
-/** "Exactly one by this name". A second one of a name is refused and fails the plugin that came later. */
+/** "Exactly one by this name". A second one of a name is refused and fails the later plugin. */
 export type Provide = { readonly [K in ProvidedKind]: K extends keyof Signatures ? Signatures[K] : (thing: Provided[K]) => void };
 
-/** What `provide` answers for a kind. */
+/** Return type of `provide` for a kind. */
 export type ProvidedHandle<K extends ProvidedKind> = ReturnType<Provide[K]>;
 
-/** What host and tests must agree about, for a kind. */
+/** Facts about a kind that host and tests share. */
 export interface ProvidedRow<T> {
-  /** What a plugin must declare to provide one. */
+  /** Capability that a plugin must declare to provide one. */
   readonly capability?: Capability;
-  /** By which there is exactly one; default its `name`. */
+  /** Returns the unique name of a thing; default its `name`. */
   nameOf?(thing: T): string;
-  /** The thing of what a call was given; default the first argument. */
+  /** Returns the thing from the arguments of a call; default the first one. */
   thingOf?(...given: unknown[]): T;
   /** The `kind` of a manifest can be this one. */
   readonly ofPlugins?: true;
 }
 
-/** Every kind, in the order in which people are shown what a plugin provides. */
+/** Every kind, in the order in which a plugin's registrations are shown. */
 export const PROVIDED: { readonly [K in ProvidedKind]: ProvidedRow<Provided[K]> } = {
   channel: { ofPlugins: true },
   tier: { ofPlugins: true },

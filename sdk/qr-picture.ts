@@ -1,6 +1,6 @@
-/** The modules of a QR code, which a library has made of a text. */
+/** Modules of a QR code, as a library generates them from a text. */
 export interface QrModules {
-  /** How many there are in a row, and rows. */
+  /** Number of modules per row and column. */
   readonly size: number;
   readonly isDark: (row: number, column: number) => boolean;
 }
@@ -9,8 +9,8 @@ export interface QrModules {
 const QUIET = 2;
 
 /**
- * A QR code for a terminal, two rows of modules a line. Light modules are drawn, so that it stands dark on light where the terminal is dark;
- * with `colours` it does so on every terminal, by control sequences, which `CliHost.print` does not let through.
+ * Draws a QR code for a terminal, two rows of modules a line. Light modules are drawn, so that it is dark on light on a dark terminal; with `colours`
+ * on every terminal, by control sequences, which `CliHost.print` removes.
  */
 export function qrPicture({ size, isDark }: QrModules, { colours = false }: { readonly colours?: boolean } = {}): string {
   const isLight = (row: number, column: number) => row < 0 || column < 0 || row >= size || column >= size || !isDark(row, column);

@@ -2,11 +2,11 @@ import { codeOf, reasonOf } from "./errors.ts";
 import { backoffMs } from "./retry.ts";
 import { type Claimed, complete, type Op, type QueueWork, release, type StoredQueue, type WorkOptions } from "./store.ts";
 
-/** Timers stand still while the machine sleeps: no wait is longer, so that what came due meanwhile is late by no more. */
+/** Timers stop while the machine is suspended: limit every wait, so that an item that became due meanwhile is late by no more than this. */
 const LONGEST_WAIT_MS = 60_000;
 const LONGEST_RETRY_MS = 600_000;
 
-/** An item under way. */
+/** An item in progress. */
 interface Run {
   readonly abort: AbortController;
   /** When its lease was renewed last, by the monotonic clock. */
@@ -14,10 +14,7 @@ interface Run {
   renew(): Promise<void>;
 }
 
-/**
- * Works on the queue `name` as `Queue.work` says. What became of an item is written with `commit`; `ended` is told when the worker has
- * stopped.
- */
+/** Runs a worker on the queue `name`, as `Queue.work` specifies. `commit` writes the outcome of an item; `ended` is called when the worker has stopped. */
 export function workQueue<T>(
   name: string,
   queue: Pick<StoredQueue<T>, "claim" | "extend" | "nextDue">,
@@ -62,7 +59,7 @@ export function workQueue<T>(
   async function take(free: number): Promise<void> {
     if (free <= 0) return;
     clearTimeout(timer);
-    // After a sleep of the machine, or with a process that was held up: a claim must not find what this worker itself has.
+    // After a suspend of the machine or a stalled process: renew first, so that `claim` does not return an item of this worker.
     const now = performance.now();
     await Promise.all([...running.values()].filter(({ held }) => now - held > leaseMs / 2).map((run) => run.renew()));
     const items = await queue.claim(free, leaseMs);
@@ -74,7 +71,7 @@ export function workQueue<T>(
 
   function start(item: Claimed<T>): void {
     const abort = new AbortController();
-    // Claimed while it was stopped: given back without a run.
+    // Claimed while stopping: released without a run.
     if (stopping !== undefined) abort.abort(stopped());
     const run: Run = { abort, held: performance.now(), renew: () => renew(item, run) };
     const end = work(item, run).finally(() => {
@@ -102,12 +99,12 @@ export function workQueue<T>(
     try {
       await commit([outcome]);
     } catch (error) {
-      // Of another attempt by now, or the handler itself has completed it or given it back in a commit with what it did.
+      // Another attempt has the item by now, or the handler itself completed or released it in a commit with its results.
       if (codeOf(error) !== "SVC_STORE_CONFLICT") failed?.(error, item, leaseMs);
     }
   }
 
-  /** Aborts the handler when the item is no longer its own. */
+  /** Renews the lease; aborts the handler when the item is no longer this worker's. */
   async function renew({ id, attempt }: Claimed<T>, run: Run): Promise<void> {
     const lost = (why: string) => run.abort.abort(new Error(`the item '${id}' of the queue '${name}' is no longer this worker's: ${why}`));
     const now = performance.now();

@@ -1,6 +1,6 @@
 import { sleep } from "./time.ts";
 
-/** How long to wait between tries. */
+/** Backoff between retries. */
 export interface Backoff {
   /** The first pause, in milliseconds; default 200. It doubles with each failure in a row. */
   readonly firstMs?: number;
@@ -9,25 +9,24 @@ export interface Backoff {
 }
 
 /**
- * The pause before the next try after `failures` in a row (1 for the first), in milliseconds: it doubles up to `longestMs` and is spread
- * by up to a fifth, so that many who wait do not come back at once.
+ * Returns the pause in milliseconds before the next try after `failures` in a row (1 for the first): exponential up to `longestMs`, with up to a
+ * fifth of jitter, so that clients do not retry in step.
  */
 export function backoffMs(failures: number, { firstMs = 200, longestMs = 60_000 }: Backoff = {}): number {
   return Math.round(Math.min(firstMs * 2 ** Math.min(Math.max(failures, 1) - 1, 30), longestMs) * (1 + Math.random() / 5));
 }
 
-/** How `keepTrying` goes on. */
+/** Options of `keepTrying`. */
 export interface KeepTrying extends Backoff {
   /** Ends it: the error of the last try is thrown. */
   readonly signal: AbortSignal;
-  /** Told before each pause. */
+  /** Called before each pause. */
   readonly failed?: (error: unknown, failures: number, pauseMs: number) => void;
 }
 
 /**
- * Does `work` until it succeeds, with growing pauses. For a platform that hands a message out once and never again:
- * `await keepTrying(() => ctx.tasks.accept(message), { signal: ctx.signal })`, in the order of arrival. What is tried again lives in
- * memory: a daemon that ends meanwhile has lost it.
+ * Retries `work` with backoff until it succeeds. For a platform that delivers a message only once: `await keepTrying(() => ctx.tasks.accept(message),
+ * { signal: ctx.signal })`, in the order of arrival. Pending work lives in memory: it is lost when the daemon ends meanwhile.
  */
 export async function keepTrying<T>(work: () => Promise<T>, { signal, failed, ...backoff }: KeepTrying): Promise<T> {
   for (let failures = 1; ; failures += 1) {

@@ -11,10 +11,10 @@ export interface AnswerPoll {
   readonly options: readonly string[];
 }
 
-/** An answer taken apart: its words, and what a platform shows in its own way. */
+/** A parsed answer: its text, and the parts that a platform shows in its own way. */
 export interface RichAnswer {
   readonly words: string;
-  /** Buttons that stand beside each other. */
+  /** Rows of buttons beside each other. */
   readonly rows: readonly (readonly AnswerButton[])[];
   readonly poll?: AnswerPoll;
 }
@@ -24,9 +24,8 @@ const CLOSING = /^```[ \t]*$/;
 const BUTTON = /\[([^[\]\n]+)\](?:\((https?:\/\/[^)\s]+)\))?/g;
 
 /**
- * Takes fences named `buttons` and `poll` out of a markdown answer. One that has no end yet (the answer still grows) is left out
- * altogether, with `grows` also one that the answer ends with: there it may be closed only because what there is of an answer is shown
- * well formed. One that makes no sense stays in the words as it is.
+ * Extracts fences named `buttons` and `poll` from a markdown answer. An unclosed one (the answer still grows) is omitted, with `grows` also one at
+ * the end of the answer: it may be closed only because a partial answer is shown well formed. An invalid one stays in the text unchanged.
  */
 export function richOf(markdown: string, grows = false): RichAnswer {
   const rows: (readonly AnswerButton[])[] = [];
@@ -68,7 +67,7 @@ function rowsOf(body: readonly string[]): (readonly AnswerButton[])[] {
     .filter((row) => row.length > 0);
 }
 
-/** The first line asks, the lines with a dash are the answers. */
+/** The first line is the question, lines with a dash are the answers. */
 function pollOf(body: readonly string[]): AnswerPoll | undefined {
   const [question = "", ...lines] = body.map((line) => line.trim());
   const options = lines.filter((line) => line.startsWith("- ")).map((line) => line.slice(2).trim());

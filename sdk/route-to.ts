@@ -3,7 +3,7 @@ import type { Inbound, Route } from "./messages.ts";
 /** Entries whose caller waits for the answer itself: their channel says where the conversation belongs, not where to send. */
 const ANSWERED_DIRECTLY: ReadonlySet<string> = new Set(["task", "ask"]);
 
-/** The way of a message to an agent of this daemon, as the kernel has it without a plugin's word: a tap of `route` may choose the agent alone. */
+/** Returns the kernel's default route of a message to an agent of this daemon: a tap of `route` may choose the agent alone. */
 export function routeTo(agent: string, { entry, channel, chat, account, thread, platformId }: Omit<Inbound, "agent">): Route {
   return {
     agent,

@@ -1,11 +1,11 @@
 /**
- * A scope that tokens can hold and guards can ask for: `scopes` of a manifest. The family, which is the word before the colon, belongs to
- * the first plugin that declares a scope of it; a later plugin's scopes of that family do not count.
+ * A scope that tokens can hold and guards can require: `scopes` of a manifest. The family, which is the word before the colon, belongs to the first
+ * plugin that declares a scope of it; a later plugin's scopes of that family are ignored.
  */
 export interface DeclaredScope {
   /** `family:name`; `family:<id>` for one scope each of many things, which a guard takes from the path (`scope:family::param`). */
   readonly name: string;
-  /** What a token with it may do, for people. */
+  /** Rights of a token with this scope, as text for people. */
   readonly summary?: string;
   /** Scopes of the same family that a token with this one has as well. */
   readonly includes?: readonly string[];
@@ -14,7 +14,7 @@ export interface DeclaredScope {
 /** The scopes of all plugins. */
 export interface ScopeTable {
   readonly declared: readonly DeclaredScope[];
-  /** Whether a token can hold it: declared as it is written, or one of a declared `family:<id>`. */
+  /** Whether a token can hold it: declared literally, or by `family:<id>`. */
   has(scope: string): boolean;
   /** Whether a guard can take the name from the path: `family:<id>` is declared. */
   hasEach(family: string): boolean;
@@ -27,7 +27,7 @@ const ONE = /^[a-z0-9][a-z0-9_-]*$/;
 
 const familyOf = (scope: string): string => scope.slice(0, Math.max(0, scope.indexOf(":")));
 
-/** What is wrong with a declared scope; undefined when it can be used. */
+/** Returns why a declared scope is invalid; undefined when it is valid. */
 export function whyNoScope({ name, summary, includes = [] }: DeclaredScope): string | undefined {
   if (typeof name !== "string" || !NAME.test(name)) return `'${String(name)}' is not written as family:name, family:* or family:<id>`;
   if (summary !== undefined && typeof summary !== "string") return `the summary of '${name}' must be a text`;
@@ -36,7 +36,7 @@ export function whyNoScope({ name, summary, includes = [] }: DeclaredScope): str
   return foreign === undefined ? undefined : `'${name}' may only include scopes of '${familyOf(name)}', not '${String(foreign)}'`;
 }
 
-/** The table of what plugins declare, in the order in which plugins are known. */
+/** Creates the table of all declared scopes, in the order of the plugins. */
 export function createScopeTable(plugins: readonly (readonly DeclaredScope[])[]): ScopeTable {
   const owners = new Map<string, readonly DeclaredScope[]>();
   const scopes = new Map<string, DeclaredScope>();

@@ -12,9 +12,8 @@ import type { Speech, Transcription } from "./speech.ts";
 import type { Workflows } from "./workflows.ts";
 
 /**
- * What plugins serve each other, by name, with the type of what is served. Names of one word are the sdk's, so that plugins which know
- * nothing of each other mean the same by them. A name of somebody else begins with a word of the owner and a dot; its type is given by
- * declaration merging:
+ * Services between plugins: name and type of each. Names of one word are reserved for the sdk, so that independent plugins mean the same by them. Any
+ * other name begins with a word of its owner and a dot; declaration merging adds its type:
  *
  * ```ts
  * declare module "@svc/sdk" {
@@ -25,7 +24,7 @@ import type { Workflows } from "./workflows.ts";
  * ```
  */
 export interface ServiceTypes {
-  /** What `ctx.models` asks. */
+  /** Implementation behind `ctx.models`. */
   models: Models;
   /** Questions to the people who run the daemon. */
   approvals: Approvals;
@@ -33,15 +32,15 @@ export interface ServiceTypes {
   attachments: Attachments;
   /** Notices to them. */
   notifier: Notifier;
-  /** Which actions agents may call. */
+  /** The actions that agents may call. */
   callables: Callables;
   /** The other daemons of the mesh. */
   peers: Peers;
-  /** Who is who: roles, superiors, working time, projects, and whom an address belongs to. */
+  /** People: roles, superiors, working time, projects, and owners of addresses. */
   people: People;
   /** Processes of agents, actions and people. */
   workflows: Workflows;
-  /** What is said aloud on this machine. */
+  /** Text to speech on this machine. */
   speech: Speech;
   /** Speech into words. */
   transcription: Transcription;
@@ -49,7 +48,7 @@ export interface ServiceTypes {
   "call-media": CallMedia;
   /** Code forges, to the plugins that speak their APIs. */
   forges: Forges;
-  /** What is not well with a plugin that runs: asked by the daemon for `/health`, `svc daemon status` and `svc node list`. */
+  /** Problems of a running plugin: the daemon calls it for `/health`, `svc daemon status` and `svc node list`. */
   [name: `${string}.health`]: { problems(): readonly string[] };
   [name: `${string}.${string}`]: object;
 }
@@ -63,12 +62,12 @@ export interface ProvidedService {
   readonly api: object;
 }
 
-/** Capability `services`: what other plugins serve. Bound late: ask when it is needed, not in `setup`. */
+/** Capability `services`: services of other plugins. Bound late: call `get` when the service is needed, not in `setup`. */
 export interface Services {
   /**
-   * What is served under the name now; undefined while no plugin serves it. The answer may be kept: it hands on the members of the
-   * served object, and throws `SVC_SERVICE_GONE`, with both plugins, once its plugin was stopped or set up anew; a call under way then
-   * rejects with it. An error without a `code` counts against the plugin that serves.
+   * Returns the service currently provided under the name; undefined while no plugin provides it. The answer is a proxy that may be kept: it forwards
+   * to the service, and throws `SVC_SERVICE_GONE`, with both plugins, once its plugin was stopped or set up anew; a call in progress then rejects
+   * with it. An error without a `code` counts against the providing plugin.
    */
   get<N extends ServiceName>(name: N): ServiceTypes[N] | undefined;
   /** All boards or panels that plugins provide now, each bound to its plugin as with `get`. */

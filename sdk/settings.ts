@@ -10,8 +10,8 @@ export interface SettingEdit {
   /** Absent: the setting is taken out. For `{ id }` at the end of a path that no entry has: the entry that is added to the list. */
   readonly value?: unknown;
   /**
-   * The value holds `${NAME}` references that the daemon shall expand. Without it such a value is refused with `SVC_CONFIG_REFERENCE`, so
-   * that words of strangers never read the daemon's environment.
+   * The value contains `${NAME}` references that the daemon shall expand. Without it such a value is refused with `SVC_CONFIG_REFERENCE`, so that
+   * text of strangers never reads the daemon's environment.
    */
   readonly reference?: true;
 }
@@ -35,15 +35,15 @@ export interface SettingsProblem {
   readonly severity: "error" | "warning";
 }
 
-/** svc.json as it stands in the file, as far as the plugin may see it. */
+/** The file svc.json, limited to what the plugin may see. */
 export interface SettingsDocument {
-  /** From the top of the file, `${NAME}` as written, no defaults; credentials are `***`, other plugins' sections left out without `all-settings`. */
+  /** Raw content of the file, `${NAME}` unexpanded, without defaults; credentials are `***`, other plugins' sections omitted without `all-settings`. */
   readonly document: Readonly<Record<string, unknown>>;
-  /** Another one for each other content of what the plugin may see. */
+  /** Revision of the content that the plugin may see: it differs for each different content. */
   readonly revision: string;
   readonly secrets: readonly SecretSetting[];
   readonly problems: readonly SettingsProblem[];
-  /** With `all-settings`: the text itself, line by line as it stands, credentials as `***`. */
+  /** With `all-settings`: the raw text, line by line, credentials as `***`. */
   readonly text?: string;
 }
 
@@ -56,7 +56,7 @@ export interface DifferenceLine {
   readonly text: string;
 }
 
-/** What a change would do. */
+/** Effect of a change. */
 export interface SettingsPreview {
   /** Of the text that the edits were tried on. */
   readonly revision: string;
@@ -74,7 +74,7 @@ export interface SettingsPreview {
 export interface InstalledPlugin {
   readonly id: string;
   readonly version?: string;
-  /** `known`: nothing asks for it. `disabled`: `"!<id>"` stands in `plugins`. */
+  /** `known`: not used by the configuration. `disabled`: `"!<id>"` is in `plugins`. */
   readonly state: string;
   readonly reason?: string;
   readonly source: "first-party" | "package" | "path" | "inline";
@@ -88,44 +88,58 @@ export interface InstalledPlugin {
   readonly isolation?: { readonly state: string; readonly pid?: number; readonly walls: readonly string[] };
   /** The folder of its package. */
   readonly folder?: string;
-  /** Absent for a plugin that was handed over in code, and for one whose manifest cannot be read. */
+  /** Absent for a plugin that was passed in code, and for one whose manifest cannot be read. */
   readonly manifest?: Manifest;
-  /** Its channels, as they stand now. */
+  /** Its channels with their current state. */
   readonly channels: readonly { readonly name: string; readonly state: "connecting" | "ready" | "down"; readonly reason?: string }[];
+}
+
+/** A plugin of this program's release that is not installed here. It is installed on the command line alone. */
+export interface OfferedPlugin {
+  readonly kind: string;
+  readonly name: string;
+  readonly package: string;
+  readonly product?: string;
+  readonly section?: string;
+  readonly summary: string;
+  /** Of the package itself, without the libraries that it needs; absent where it is not known. */
+  readonly bytes?: number;
+  /** Why it is no part of the installation, where that is not its size. */
+  readonly because?: string;
 }
 
 /** A credential that is to be kept in `.env` and named in svc.json. */
 export interface KeptSecret {
   /** The variable. */
   readonly name: string;
-  /** Where svc.json names it from now on: `webhooks[0].secret`. Absent: the file stays as it is, for a change that comes next. */
+  /** Path at which svc.json shall reference it: `webhooks[0].secret`. Absent: the file stays unchanged, for a following change. */
   readonly path?: string;
-  /** Absent: the credential that stands at the path as plain text is moved. */
+  /** Absent: the plain-text credential at the path is moved. */
   readonly value?: string;
 }
 
-/** How a change is made. */
+/** Options of a change. */
 export interface SettingsChange {
   /** The `revision` that the edits were made from: else `SVC_CONFIG_CHANGED`, and nothing is written. */
   readonly expect?: string;
   /** Leave the content before in `svc.json.bak.<timestamp>`. */
   readonly backup?: boolean;
-  /** Who wants it, in a few words for the log and the event: a person, a surface, a rule. */
+  /** Author of the change, in a few words for the log and the event: a person, a surface, a rule. */
   readonly by: string;
 }
 
-/** What became of a change. Of `reloaded` and `reloadSkipped` there is exactly one. */
+/** Result of a change. Exactly one of `reloaded` and `reloadSkipped` is present. */
 export interface SettingsReport {
   readonly revision: string;
   /** Changed paths that are in force. */
   readonly reloaded?: readonly string[];
   /** Changed paths that wait for a restart. */
   readonly restartRequired?: readonly string[];
-  /** Why nothing of it is in force yet, though it is in the file. */
+  /** Why the change is in the file but not in force yet. */
   readonly reloadSkipped?: string;
   /** Plugins that could not follow, or cannot for another reason, as the reload found them. */
   readonly failed?: readonly { readonly plugin: string; readonly reason: string }[];
-  /** The copy of the content before, where one was asked for. */
+  /** Backup of the previous content, if requested. */
   readonly backup?: string;
 }
 
@@ -137,25 +151,27 @@ export interface SettingsReport {
 export interface Settings {
   /** Throws `SVC_CONFIG_*` where the file cannot be read, `SVC_SETTINGS_NONE` for a kernel without one. */
   read(): Promise<SettingsDocument>;
-  /** The JSON schema of what the plugin may see: of its section, or with `all-settings` of the whole file, switched-off plugins included. */
+  /** JSON schema of the settings that the plugin may see: of its section, or with `all-settings` of the whole file, switched-off plugins included. */
   schema(): Promise<Schema>;
   /**
-   * Makes the edits in their order, all of them or none: checks the new text as `svc config check` does, writes it, and has the daemon take
-   * it in. A text that somebody else has saved meanwhile is read again. Throws `SVC_CONFIG_INVALID` for a new error in the text,
-   * `SVC_CONFIG_CHANGED`, `SVC_CONFIG_REFERENCE`, `SVC_CONFIG_VALUE`, `SVC_CONFIG_PATH`, `SVC_CONFIG_UNWRITABLE`, `SVC_CONFIG_BUSY`, and
-   * `SVC_SETTINGS_SECTION` for what is not the plugin's: the file is then as it was. Called from `setup`, `start` or `reload` it does
-   * not wait for the daemon to take it in: `reloadSkipped` says so. Do not wait for it in `stop`.
+   * Applies the edits in their order, all of them or none: checks the new text as `svc config check` does, writes it, and reloads the daemon. If the
+   * file was saved by another writer meanwhile, it is read again. Throws `SVC_CONFIG_INVALID` for a new error in the text, `SVC_CONFIG_CHANGED`,
+   * `SVC_CONFIG_REFERENCE`, `SVC_CONFIG_VALUE`, `SVC_CONFIG_PATH`, `SVC_CONFIG_UNWRITABLE`, `SVC_CONFIG_BUSY`, and `SVC_SETTINGS_SECTION` for an edit
+   * outside of the plugin's section: the file is then unchanged. Called from `setup`, `start` or `reload` it does not wait for the reload:
+   * `reloadSkipped` says so. Do not await it in `stop`.
    */
   change(edits: readonly SettingEdit[], options: SettingsChange): Promise<SettingsReport>;
-  /** What `change` would do with these edits, as the file is now: nothing is written. Throws what `change` throws for edits that cannot be made. */
+  /** Returns the effect of these edits on the current file without writing. Throws as `change` does for invalid edits. */
   preview(edits: readonly SettingEdit[], options?: Pick<SettingsChange, "expect">): Promise<SettingsPreview>;
   /** With `all-settings`: every plugin that the daemon knows, running or not, in the order of their start. */
   plugins(): Promise<readonly InstalledPlugin[]>;
+  /** With `all-settings`: what the program that runs the daemon could install beside them. Reads what came with it, and asks no registry. */
+  offered(): Promise<readonly OfferedPlugin[]>;
   /** With `all-settings`: takes a plugin out of quarantine and loads it. Throws `SVC_SETTINGS_PLUGIN` for one that is not in it. */
   release(plugin: string): Promise<{ readonly loaded: boolean; readonly reason?: string }>;
   /**
-   * With `all-settings`: keeps a credential in `.env` beside svc.json and writes its name as `${NAME}` where svc.json has it. Throws
-   * `SVC_CONFIG_VARIABLE` for a name or value that cannot stand there, and for a variable that the daemon's own environment sets.
+   * With `all-settings`: stores a credential in `.env` beside svc.json and references it as `${NAME}` in svc.json. Throws `SVC_CONFIG_VARIABLE` for
+   * an invalid name or value, and for a variable that the daemon's own environment sets.
    */
   keepSecret(secret: KeptSecret, options: SettingsChange): Promise<SettingsReport>;
 }

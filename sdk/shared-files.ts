@@ -7,58 +7,58 @@ type MaybePromise<T> = T | Promise<T>;
 /** A folder whose files are the same on all daemons that use the store. Names are paths below it. */
 export interface FolderToShare {
   /**
-   * The files that are there, each with a mark that changes with it; undefined where the folder itself is not there. `held`: it is neither
-   * handed to the others nor written.
+   * The existing files, each with a `mark` that changes with the content; undefined if the folder itself does not exist. `held`: the file is neither
+   * uploaded nor overwritten.
    */
   list(): Promise<readonly { readonly name: string; readonly mark: string; readonly held?: boolean }[] | undefined>;
-  /** Undefined where there is no such file. */
+  /** Undefined if the file does not exist. */
   read(name: string): Promise<string | undefined>;
-  /** Read, edit and write as one; an `edit` that answers undefined leaves the file as it is. */
+  /** Reads, edits and writes under a lock; an `edit` that returns undefined leaves the file unchanged. */
   change(name: string, edit: (before: string | undefined) => MaybePromise<string | undefined>): Promise<void>;
   remove(name: string): Promise<void>;
   /** Puts a text aside that lost to another daemon's, under a name that is not in `list`; answers how people find it. */
   setAside(name: string, text: string): Promise<string>;
 }
 
-/** What `shareFiles` stands on. */
+/** Dependencies and callbacks of `shareFiles`. */
 export interface SharedFilesOptions {
   readonly store: Pick<Store, "collection" | "commit">;
   /** The collection of the files. */
   readonly collection: string;
   readonly folder: FolderToShare;
-  /** The plugin's own folder: what was last the same is noted there, in a file named like the collection. */
+  /** The plugin's own folder: the last common state is stored there, in a file named like the collection. */
   readonly own: Confined;
-  /** `node.id`: who wrote a file last. */
+  /** `node.id`: recorded as the last writer of a file. */
   readonly node: string;
   /** Whether a name from the store may be written here. */
   fits(name: string): boolean;
   /** Both sides had changed: the other's counts, and the own text lies in `aside`. */
   conflict(told: { readonly name: string; readonly by: string; readonly aside: string }): void;
-  /** A file could not be compared; told once until it could. */
+  /** Called when a file could not be compared; once until it can be compared again. */
   failed(name: string, reason: string): void;
 }
 
 /** Files that several daemons keep the same. */
 export interface SharedFiles {
-  /** Looks once: takes what changed in the store, hands over what changed here. Answers whether files were written here. One look at a time. */
+  /** Synchronises once: downloads changes of the store, uploads local ones. Resolves with whether local files were written. Not concurrent. */
   sync(): Promise<boolean>;
   /**
-   * Changes a file here and in the store as one. Throws `SVC_STORE_CONFLICT` where another daemon was first; nothing is written then, and the
-   * next `sync` takes what that one wrote.
+   * Changes a file here and in the store atomically. Throws `SVC_STORE_CONFLICT` if another daemon was first; nothing is written then, and the next
+   * `sync` takes the other version.
    */
   change(name: string, edit: (before: string | undefined) => MaybePromise<string | undefined>): Promise<void>;
   /** Removes a file here and in the store. Throws as `change` does. */
   remove(name: string): Promise<void>;
 }
 
-/** A file as the store has it. What was removed keeps its last text. */
+/** A file as stored. A removed one keeps its last text. */
 interface Row {
   readonly text: string;
   readonly removed?: true;
   readonly by: string;
 }
 
-/** A file when it was last the same on both sides; `hash` is empty where there was none. */
+/** Last common state of a file on both sides; `hash` is empty if the file did not exist. */
 interface Same {
   readonly version: number;
   readonly hash: string;
@@ -76,10 +76,10 @@ const NOTE_BYTES = 4_194_304;
 const NEVER: Same = { version: 0, hash: "" };
 
 /**
- * Keeps the files of a folder and the documents of a collection the same; people go on editing files, on whichever machine. Each file has the
- * version of its document: a change made from an older one does not overwrite a newer one. Where both sides have changed, the store's counts
- * and the other text is set aside. A folder that is gone is filled again; only a file that is gone from a folder that is there is removed
- * everywhere. A store whose version of a file is older than what was the same before, such as one from a backup, counts as changed, too.
+ * Synchronises the files of a folder with the documents of a collection; people go on editing files, on any machine. Each file has the version of its
+ * document: a change made from an older one does not overwrite a newer one. On a conflict, the store's version wins and the local text is set aside.
+ * A missing folder is filled again; a file is removed everywhere only if it is missing from an existing folder. A store whose version of a file is
+ * older than the last common one, such as one from a backup, counts as changed, too.
  */
 export function shareFiles(options: SharedFilesOptions): SharedFiles {
   const { store, collection, folder, own, node } = options;
@@ -113,7 +113,7 @@ export function shareFiles(options: SharedFilesOptions): SharedFiles {
     seen = version;
   }
 
-  /** Stores what a file is now, if nobody has changed it since `was`. */
+  /** Uploads the current file, if the store has not changed since `was`. */
   async function publish(name: string, text: string | undefined, was: Same): Promise<void> {
     const last = text ?? theirs.get(name)?.text ?? "";
     const row: Row = { text: last, ...(text === undefined ? { removed: true as const } : {}), by: node };
@@ -121,7 +121,7 @@ export function shareFiles(options: SharedFilesOptions): SharedFiles {
     (await known()).set(name, { version: was.version + 1, hash: text === undefined ? "" : await hashOf(text) });
   }
 
-  /** Writes what the store has, unless the file has changed since it was read. */
+  /** Writes the store's version, unless the local file has changed since it was read. */
   async function take(name: string, mine: string, their: Theirs): Promise<boolean> {
     let taken = false;
     if (their.removed === true) {
@@ -149,7 +149,7 @@ export function shareFiles(options: SharedFilesOptions): SharedFiles {
     const text = await folder.read(name);
     if (version === was.version || their === undefined) {
       await publish(name, text, { ...was, version }).catch((error) => {
-        // Another daemon was first: the next look sees what it wrote.
+        // Another daemon was first: the next `sync` takes its version.
         if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
       });
       return false;
@@ -206,7 +206,7 @@ export function shareFiles(options: SharedFilesOptions): SharedFiles {
   };
 }
 
-/** What was last the same on both sides, in a file. */
+/** File that stores the last common state of both sides. */
 function noteIn(own: Confined, file: string) {
   let same: Map<string, Same> | undefined;
   let noted = "";
@@ -216,7 +216,7 @@ function noteIn(own: Confined, file: string) {
       noted = new TextDecoder().decode(await own.read(file, NOTE_BYTES));
       same = new Map(Object.entries(JSON.parse(noted) as Record<string, Same>));
     } catch (error) {
-      // Without the note each file that differs counts as changed on both sides: none is lost.
+      // Without it each file that differs counts as changed on both sides: no change is lost.
       if (codeOf(error) !== "SVC_FILE_MISSING" && !(error instanceof SyntaxError)) throw error;
       same = new Map();
     }

@@ -3,7 +3,7 @@ import { svcError } from "./errors.ts";
 import type { HttpRequest } from "./http.ts";
 
 /**
- * How a sender proves that it knows the secret. By default the whole header is the digest of the raw bytes, in hex. The kinds there are:
+ * Signature scheme: how a sender proves that it knows the secret. By default the whole header is the digest of the raw bytes, in hex. Variants:
  *
  *   X-Hub-Signature-256: sha256=<hex>      { header: "x-hub-signature-256", prefix: "sha256=" }            SIGNATURES.hub
  *   Stripe-Signature: t=<s>,v1=<hex>       { header: "stripe-signature", field: "v1", time: { field: "t" } }
@@ -13,27 +13,27 @@ import type { HttpRequest } from "./http.ts";
  *   webhook-signature: v1,<base64> ...     SIGNATURES.standard, with webhook-id and webhook-timestamp
  */
 export interface SignatureScheme {
-  /** The header with the digest, in any case. Left out where the sender has a `token` only. */
+  /** The header with the digest, case-insensitive. Omitted if the sender has a `token` only. */
   readonly header?: string;
   /** Default `SHA-256`. */
   readonly algorithm?: "SHA-1" | "SHA-256" | "SHA-512";
   /** Default `hex`. */
   readonly encoding?: "hex" | "base64";
-  /** What stands before the digest. */
+  /** Prefix of the digest. */
   readonly prefix?: string;
   /** The header is a list `name=value, ...`, and this names the digest; of several one must be right, as while a secret is changed. */
   readonly field?: string;
-  /** What stands between the parts of that list, and between name and value. Default `","` and `"="`. */
+  /** Separators between the parts of that list, and between name and value. Default `","` and `"="`. */
   readonly separators?: readonly [parts: string, value: string];
-  /** Where the time of signing stands, in Unix seconds: in a header of its own, or in the list. Without it a captured request can be replayed. */
+  /** Position of the time of signing, in Unix seconds: in a header of its own, or in the list. Without it a captured request can be replayed. */
   readonly time?: { readonly header: string } | { readonly field: string };
-  /** How far that time may be from now, in seconds. Default 300. */
+  /** Tolerance between that time and now, in seconds. Default 300. */
   readonly toleranceSeconds?: number;
-  /** The header with what names the message, for `{id}` in the content. The route must remember it where a message may not count twice. */
+  /** Header with the message id, for `{id}` in the content. The route must deduplicate by it where a message may not count twice. */
   readonly id?: string;
-  /** What is signed, with `{id}`, `{time}` and `{body}`, the raw bytes. Default `{time}.{body}` where there is a time, else `{body}`. */
+  /** Template of the signed content, with `{id}`, `{time}` and `{body}`, the raw bytes. Default `{time}.{body}` where there is a time, else `{body}`. */
   readonly content?: string;
-  /** A secret is base64, after this prefix where it has it. */
+  /** A secret is base64, after this prefix if it has one. */
   readonly keyPrefix?: string;
   /** A header that holds the secret itself, accepted in place of a signature. */
   readonly token?: string;
@@ -58,7 +58,7 @@ export const SIGNATURES = {
   },
 } as const satisfies Readonly<Record<string, SignatureScheme>>;
 
-/** Of several, one that the sender knows is enough, as while a secret is changed. Missing and empty ones let nobody in. */
+/** Of several secrets, the sender needs to know only one, such as during a rotation. Missing and empty ones never match. */
 export type SignatureSecret = string | undefined | readonly (string | undefined)[];
 
 /** One or several ways of signing that are accepted. */
@@ -71,17 +71,17 @@ const DIGEST_BYTES = { "SHA-1": 20, "SHA-256": 32, "SHA-512": 64 } as const;
 /** A signature as its headers give it. */
 interface Claim {
   readonly scheme: SignatureScheme;
-  /** Those of the right length. */
+  /** Digests of the right length. */
   readonly digests: readonly Uint8Array[];
   readonly id: string;
   readonly time: string | undefined;
 }
 
 /**
- * For routes guarded as `signed`: the sender must prove that it knows `secret`, by an HMAC over the raw bytes, so the route needs
- * `raw: true`. By default as `SIGNATURES.forge` says. With several schemes the sender may use any of them; each one whose header is there
- * must be right, so two that contradict each other are refused. Throws `SVC_REQUEST_UNSIGNED` (401) otherwise, and for everyone when the
- * secret is missing or empty; `SVC_REQUEST_STALE` (401) for a signature of another time. Compares in constant time.
+ * For routes guarded as `signed`: the sender must prove that it knows `secret`, by an HMAC over the raw bytes, so the route needs `raw: true`. By
+ * default as `SIGNATURES.forge` says. With several schemes the sender may use any of them; each one whose header is present must be valid, so
+ * contradicting ones are refused. Throws `SVC_REQUEST_UNSIGNED` (401) otherwise, and for everyone when the secret is missing or empty;
+ * `SVC_REQUEST_STALE` (401) for a signature of another time. Compares in constant time.
  */
 export async function requireSignature(
   request: Pick<HttpRequest, "raw" | "headers">,
@@ -98,8 +98,8 @@ export async function requireSignature(
 }
 
 /**
- * What the headers alone decide, for `before` of such a route: a sender without a signature, with an impossible one, one of another time
- * or a wrong token is refused as in `requireSignature`, and no byte of the body is read. `requireSignature` must follow in `handle`.
+ * Checks that need only the headers, for `before` of such a route: a sender without a signature, with an impossible one, one of another time or a
+ * wrong token is refused as in `requireSignature`, without reading the body. `requireSignature` must follow in `handle`.
  */
 export async function requireSignatureHeader(
   request: Pick<HttpRequest, "headers">,
@@ -115,7 +115,7 @@ const unsigned = () => svcError("SVC_REQUEST_UNSIGNED", "The request is not sign
 const secretsOf = (secret: SignatureSecret): readonly string[] =>
   (typeof secret === "string" ? [secret] : (secret ?? [])).filter((one): one is string => one !== undefined && one !== "");
 
-/** The signatures that are still to be judged against the body. Throws for what the headers alone show to be wrong. */
+/** Returns the signatures that remain to be compared with the body. Throws if the headers alone show an error. */
 async function claimsOf(request: Pick<HttpRequest, "headers">, secrets: readonly string[], schemes: SignatureSchemes): Promise<readonly Claim[]> {
   if (secrets.length === 0) throw unsigned();
   const claims: Claim[] = [];
@@ -175,7 +175,7 @@ async function isRight({ scheme, digests, id, time }: Claim, secrets: readonly s
   return found;
 }
 
-/** For a usual body the way to another thread and back costs several times what the digest does; a large one would hold the loop. */
+/** For a usual body the round trip to another thread costs several times the digest itself; a large one would block the event loop. */
 async function hmacOf(hash: keyof typeof DIGEST_BYTES, bytes: Uint8Array<ArrayBuffer>, content: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
   if (content.length <= THREADED_BYTES) return createHmac(hash, bytes).update(content).digest();
   const key = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash }, false, ["sign"]);
@@ -198,7 +198,7 @@ function keyOf(secret: string, { keyPrefix }: SignatureScheme): Uint8Array<Array
 
 function contentOf({ time: timed, content = timed === undefined ? "{body}" : "{time}.{body}" }: SignatureScheme, id: string, time: string, raw: Uint8Array) {
   if (content === "{body}") return raw as Uint8Array<ArrayBuffer>;
-  // What the sender wrote is put in once and not looked at again.
+  // Substitute once: placeholders inside the sender's values are not expanded.
   const fill = (text: string) => encode(text.replace(/\{(id|time)\}/g, (_, name) => (name === "id" ? id : time)));
   const [before = "", after = ""] = content.split("{body}");
   const [head, tail] = [fill(before), fill(after)];
@@ -220,7 +220,10 @@ function decode(text: string, encoding: "hex" | "base64"): Uint8Array<ArrayBuffe
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
-/** A header that a page of another origin cannot send without being asked first: its value must be exactly `value`. Throws `SVC_REQUEST_UNMARKED` (403). */
+/**
+ * Requires a header that a page of another origin cannot send without a CORS preflight: its value must be exactly `value`. Throws
+ * `SVC_REQUEST_UNMARKED` (403).
+ */
 export function requireMarker(request: Pick<HttpRequest, "headers">, name: string, value: string): void {
   if (request.headers[name.toLowerCase()] === value) return;
   throw svcError("SVC_REQUEST_UNMARKED", `This request needs the header ${name}: ${value}.`, { status: 403 });
@@ -234,5 +237,5 @@ async function isOneOf(given: string, secrets: readonly string[]): Promise<boole
   return found;
 }
 
-/** Takes as long whatever differs; how long a digest is, is no secret. */
+/** Constant time, wherever they differ; the length of a digest is not secret. */
 const sameBytes = (left: Uint8Array, right: Uint8Array): boolean => left.length === right.length && timingSafeEqual(left, right);

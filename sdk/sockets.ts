@@ -1,8 +1,8 @@
 import type { Duplex } from "node:stream";
 
 /**
- * Capability `sockets`: connections to public addresses, and to those that the operator wrote into the configuration. Where the manifest
- * names hosts (`network`), to those only. In a process of its own, too, they go through the daemon. They end with the plugin.
+ * Capability `sockets`: connections to public addresses, and to those in the operator's configuration. If the manifest names hosts (`network`), to
+ * those only. From a process of its own, too, they go through the daemon. They close with the plugin.
  */
 export interface Sockets {
   /** Resolves when it is connected; with `tls`, when the certificate was accepted. */
@@ -28,13 +28,13 @@ export interface SocketTarget {
   readonly trustedHosts?: readonly string[];
 }
 
-/** How a WebSocket is opened. */
+/** Options of a WebSocket connection. */
 export interface WebSocketInit extends Pick<SocketTarget, "signal" | "timeoutMs"> {
   readonly protocols?: readonly string[];
   readonly headers?: Readonly<Record<string, string>>;
   /** The largest message that is taken; default 1,048,576. A larger one ends the connection. */
   readonly maxBytes?: number;
-  /** How often the far end is asked whether it is there; one question without an answer ends the connection. 0: never. Default 30,000. */
+  /** Interval of keep-alive pings; one ping without an answer closes the connection. 0: never. Default 30,000. */
   readonly pingMs?: number;
   /** As with `fetch`: origins such as `ws://127.0.0.1:8080`. */
   readonly trustedOrigins?: readonly string[];
@@ -42,7 +42,7 @@ export interface WebSocketInit extends Pick<SocketTarget, "signal" | "timeoutMs"
 
 /** An open WebSocket. */
 export interface WebSocketConnection {
-  /** Which of `protocols` the far end chose; empty for none. */
+  /** The entry of `protocols` that the far end chose; empty for none. */
   readonly protocol: string;
   /** Text as text, binary as bytes. Read once; while it is not read, the far end is held back. Ends with the connection. */
   readonly messages: AsyncIterable<string | Uint8Array>;

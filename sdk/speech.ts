@@ -1,8 +1,8 @@
-/** Service `speech`: texts spoken by this machine, one after the other. Nothing of it crosses to another machine. */
+/** Service `speech`: texts spoken by this machine, one after the other. No audio leaves the machine. */
 export interface Speech {
   /**
-   * Puts a text at the end of what the machine says, in the agent's own manner of speaking. Resolves when it was said, or with why it was
-   * not; rejects only when `signal` aborts, which also ends what is being said.
+   * Appends a text to the speech queue of the machine, with the settings of the agent. Resolves when it was spoken, or with the reason why it was
+   * not; rejects only when `signal` aborts, which also stops the speech.
    */
   say(request: SpeechRequest): Promise<Spoken>;
   /** Whether this machine can speak now; `detail` is for an operator. Makes no sound. */
@@ -12,11 +12,11 @@ export interface Speech {
 /** A text that shall be said. */
 export interface SpeechRequest {
   readonly text: string;
-  /** The agent whose manner of speaking counts; unset: that of the machine. */
+  /** The agent whose speech settings apply; unset: those of the machine. */
   readonly agent?: string;
   /**
-   * `answer` and `scheduled`: an agent's answer to somebody, or of a job; said only where the agent's setting has such answers spoken.
-   * `asked`: somebody asked to hear this; always said.
+   * `answer` and `scheduled`: an agent's answer to a person, or of a job; spoken only if the agent's setting enables it. `asked`: a person requested
+   * it; always spoken.
    */
   readonly kind: "answer" | "scheduled" | "asked";
   /** BCP 47, such as `de` or `en-GB`. */
@@ -24,22 +24,22 @@ export interface SpeechRequest {
   readonly signal?: AbortSignal;
 }
 
-/** What became of it. */
+/** Result of a request to speak. */
 export type Spoken = { readonly said: true; readonly by: string } | { readonly said: false; readonly reason: string };
 
 /** Service `transcription`: speech into words. */
 export interface Transcription {
   /**
-   * The words of a recording, empty for silence. Waits for its turn where the recogniser is busy. Throws `SVC_TRANSCRIPTION_OFF` where
-   * nothing is configured that could, `SVC_TRANSCRIPTION_AUDIO` for a recording that it cannot read or that is too long, and
-   * `SVC_TRANSCRIPTION_FAILED` when the recogniser is down or refuses; messages are for an operator.
+   * Transcribes a recording; empty for silence. Queued while the recogniser is busy. Throws `SVC_TRANSCRIPTION_OFF` without a configured recogniser,
+   * `SVC_TRANSCRIPTION_AUDIO` for an unreadable or too long recording, and `SVC_TRANSCRIPTION_FAILED` when the recogniser is down or refuses;
+   * messages are for an operator.
    */
   transcribe(recording: Recording): Promise<Transcript>;
-  /** Which recogniser would be asked, as far as the configuration and the disk say; asks none. */
+  /** Which recogniser would be used, judging by configuration and disk; calls none. */
   usable(settings?: TranscriptionSettings): Promise<{ readonly ok: boolean; readonly detail: string }>;
 }
 
-/** Which recogniser is asked, in place of what the section `transcription` says. */
+/** Overrides of the section `transcription`: the recogniser to use. */
 export interface TranscriptionSettings {
   readonly backend?: "auto" | "local" | "cloud";
   /** The local model's file. */
@@ -50,7 +50,7 @@ export interface TranscriptionSettings {
   readonly language?: string;
 }
 
-/** What shall be transcribed. */
+/** A recording to transcribe. */
 export interface Recording {
   /** Samples of 16 kHz mono, the bytes of a sound file, or the absolute path of one. */
   readonly audio: Int16Array | Uint8Array | string;
@@ -60,10 +60,10 @@ export interface Recording {
   readonly signal?: AbortSignal;
 }
 
-/** The words of a recording. */
+/** Transcript of a recording. */
 export interface Transcript {
   readonly text: string;
   readonly backend: "local" | "cloud";
-  /** As the recogniser heard it. */
+  /** Language that the recogniser detected. */
   readonly language?: string;
 }

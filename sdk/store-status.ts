@@ -1,6 +1,6 @@
-/** What a store is and holds, as `svc db status` shows it. */
+/** Description of a store and its contents, as `svc db status` shows it. */
 export interface StoreStatus {
-  /** What was looked at, for people: a file, or a server without user and password. */
+  /** The file, or server without user and password, for people. */
   readonly file: string;
   /** The version of its schema; undefined where nothing was stored yet. */
   readonly version: number | undefined;
@@ -12,21 +12,21 @@ export interface StoreStatus {
   readonly bytes: number;
   /** Rows by table. */
   readonly rows: Readonly<Record<string, number>>;
-  /** How it is reached, without a password. */
+  /** Connection settings, without a password. */
   readonly settings: Readonly<Record<string, string | number>>;
-  /** The daemons that it knows, the latest first; left out by a store that one daemon uses alone. */
+  /** Known daemons, the latest first; omitted by a store that one daemon uses alone. */
   readonly nodes?: readonly StoreNode[];
 }
 
 /** One run of a daemon, as the others on its store see it. */
 export interface StoreNode {
-  /** Its `node.id`, or how its data folder is known while it has not told that. */
+  /** Its `node.id`, or the identity of its data folder before it has reported the id. */
   readonly name: string;
   /** Its number, which no later run has again. */
   readonly boot: number;
   readonly host: string;
   readonly pid?: number;
-  /** `silent`: its lease has run out, and nobody has taken over from it yet. `draining`: it was asked to end. */
+  /** `silent`: its lease has expired, and no other daemon has taken over yet. `draining`: it is about to end. */
   readonly state: "alive" | "draining" | "silent" | "dead";
   /** Milliseconds since its last beat. */
   readonly beatMs: number;
@@ -36,30 +36,30 @@ export interface StoreNode {
   readonly running?: number;
   /** Names of the leases that it holds, such as those of channels that only one daemon listens to. */
   readonly holds?: readonly string[];
-  /** What it told of itself; absent while it starts. */
+  /** The daemon's description of itself; absent while it starts. */
   readonly about?: NodeAbout;
 }
 
-/** What a daemon tells the others on its store. */
+/** A daemon's description of itself for the others on its store. */
 export interface NodeAbout {
   /** Of its program. */
   readonly version: string;
-  /** Of its data folder, by which it is known to who asks it; absent where nothing is kept on disk. */
+  /** Identity of its data folder, for clients; absent where no state is kept on disk. */
   readonly instance?: string;
   /** `node.url` of its configuration: where other machines reach it. */
   readonly url?: string;
   /** Where it listens, `host:port`, which may mean something on its own machine alone. */
   readonly bind?: string;
-  /** What is not well there, a sentence each. */
+  /** Problems of the daemon, a sentence each. */
   readonly troubles: readonly string[];
   /**
-   * A digest of each setting of its svc.json, the sections `node` and `store` left out, by path: two levels deep, such as `agents.foo`. Made of the
-   * text as it is written, `${NAME}` not expanded, without credentials: daemons whose digests differ are configured differently.
+   * A digest of each setting of its svc.json, without the sections `node` and `store`, by path: two levels deep, such as `agents.foo`. Computed from
+   * the raw text, `${NAME}` unexpanded, without credentials: daemons whose digests differ are configured differently.
    */
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** What a migration has done. */
+/** Result of a migration. */
 export interface StoreMigrated {
   readonly file: string;
   /** The version it had; 0 where nothing was stored. */
@@ -77,7 +77,7 @@ export interface SettingDifference {
   readonly groups: readonly { readonly nodes: readonly string[]; readonly set: boolean }[];
 }
 
-/** The settings in which living daemons differ, by path. Who has not told its settings yet is not compared. */
+/** Returns the settings in which living daemons differ, by path. A daemon that has not reported its settings yet is not compared. */
 export function settingDifferences(nodes: readonly StoreNode[]): readonly SettingDifference[] {
   const told = nodes.flatMap(({ name, state, about }) => (about === undefined || state === "dead" ? [] : [{ name, settings: about.settings }]));
   return [...new Set(told.flatMap(({ settings }) => Object.keys(settings)))].sort().flatMap((path) => {

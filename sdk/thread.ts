@@ -1,20 +1,20 @@
 /* `@svc/sdk/thread`: for plugins whose work would hold the daemon's loop. */
 import { Worker } from "node:worker_threads";
 
-/** What the code of a thread says to a question of that id: how far it is, then its answer or why there is none. */
+/** A worker thread's message for the request of that id: progress, then its result or failure. */
 export type ThreadReply<Progress = never> =
   | { readonly id: number; readonly progress: Progress }
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly failure: { readonly message: string; readonly code?: string } };
 
-/** A thread, seen from the main one. It starts at the first question; one that died starts again at the next. */
+/** Main-thread proxy of a worker thread. The thread starts at the first request; a dead one is restarted at the next. */
 export interface Thread<Ask extends { readonly op: string }, Answers extends Record<Ask["op"], unknown>, Progress = never> {
-  /** `tell` hears how far it is. Rejects with what `failed` makes of a failure, and when the thread dies or is stopped. */
+  /** Sends a request; `tell` receives its progress. Rejects with the error that `failed` creates from a failure, and when the thread dies or is stopped. */
   ask<K extends Ask["op"]>(ask: Extract<Ask, { op: K }>, tell?: (progress: Progress) => void): Promise<Answers[K]>;
   stop(): Promise<void>;
 }
 
-/** How a thread is made. */
+/** Options of a worker thread. */
 export interface ThreadOptions {
   /** Its file: gets `{ ...ask, id }` on its parent port and answers with a `ThreadReply`. */
   readonly file: URL;

@@ -4,19 +4,19 @@ import type { Tier } from "./tier.ts";
 /** Autonomy of a run: read only, propose changes, or act. */
 export type Autonomy = "report" | "propose" | "act";
 
-/** What an engine can do, as its tier declares it. What is left out it cannot. */
+/** Abilities of an engine, declared by its tier. An omitted one is false. */
 export interface TierAbilities {
-  /** It keeps conversations itself: sessions rotate and resume. */
+  /** The engine stores conversations itself: sessions rotate and resume. */
   readonly nativeSessions?: boolean;
-  /** Its sessions are not on the machine where they began: each daemon of the same state can go on with them. */
+  /** Sessions are not bound to the machine where they began: each daemon of the same state can resume them. */
   readonly sessionsAnywhere?: boolean;
   /** The autonomy below `act` that it enforces; runs of any other are refused. */
   readonly autonomy?: readonly Exclude<Autonomy, "act">[];
   /** The values of `permissionMode` that mean something to it. */
   readonly permissionModes?: readonly PermissionMode[];
-  /** It gives the agent the tool servers of its configuration. */
+  /** The engine gives the agent the tool servers of its configuration. */
   readonly toolServers?: boolean;
-  /** It shows the model the pictures of a message. */
+  /** The engine shows the model the pictures of a message. */
   readonly pictures?: boolean;
 }
 
@@ -24,7 +24,7 @@ export interface TierAbilities {
 export const keepsSessions = ({ abilities, nativeSessions }: Pick<Tier, "abilities" | "nativeSessions">): boolean =>
   abilities?.nativeSessions ?? nativeSessions === true;
 
-/** Are its conversations bound to the machine where they began? */
+/** Whether the tier's conversations can only continue on the machine where they began. */
 export const bindsSessions = (tier: Pick<Tier, "abilities" | "nativeSessions">): boolean => keepsSessions(tier) && tier.abilities?.sessionsAnywhere !== true;
 
 /** Does the engine hold a run to that autonomy? */

@@ -3,7 +3,7 @@ import type { TierFailure } from "./failure.ts";
 import type { Inbound, Media, Route, TaskResult, Usage } from "./messages.ts";
 import type { TierAbilities } from "./tier-abilities.ts";
 
-/** One run of an agent: what it is about and who asked. */
+/** One run of an agent, with its messages and their sender. */
 export interface Turn {
   /** The task id; also the trace id. */
   readonly id: string;
@@ -11,9 +11,9 @@ export interface Turn {
   readonly route: Route;
   /** The message, or several queued ones in order (`queueMode: collect`). At least one. */
   readonly messages: readonly [Inbound, ...Inbound[]];
-  /** Who shall build the context: the task's word, else the agent's, else the configuration's (000:L37). Empty where no plugin builds one. */
+  /** Name of the context strategy: the task's, else the agent's, else the configuration's (000:L37). Empty where no plugin provides one. */
   readonly strategy: string;
-  /** The agent's tier keeps conversations itself: what was said before is in the session, unless it is a new one. */
+  /** The agent's tier stores conversations itself: the session holds the previous messages, unless it is a new one. */
   readonly nativeSessions: boolean;
   /** Names of the daemon's actions that the agent can call during the turn, by its tier's word. */
   readonly actions?: readonly string[];
@@ -22,24 +22,21 @@ export interface Turn {
   readonly attempt: number;
   /** Unix time in milliseconds. */
   readonly startedAt: number;
-  /** The session it went on with turned out to be lost or full, and nothing was said yet: it is prepared once more, without it. */
+  /** The previous session turned out to be lost or full before any output: the turn is prepared once more, without it. */
   readonly afresh?: true;
-  /** The node on whose machine the native session of the conversation is, where that is another one: what is known of it cannot be resumed here. */
+  /** Node whose machine has the native session of the conversation, if it is another one: the session cannot be resumed here. */
   readonly movedFrom?: string;
-  /**
-   * A turn of the past, prepared once more to see what its context would be: no engine runs and nothing goes out. What was said after
-   * `startedAt` is no part of it.
-   */
+  /** Rehearsal: a past turn is prepared once more to inspect its context; no engine runs and no message is sent. Messages after `startedAt` are excluded. */
   readonly rehearsed?: true;
   /**
-   * The end of the turn. Resolves once, when it is stored or can no longer be, and never rejects. What waits on it and needs neither I/O
-   * nor a timer has run before the next turn of the conversation is prepared: a plugin sets there what that turn must know, in memory, and
-   * stores it in its own time. A tap or a tier must not wait for it: the turn would wait for itself.
+   * The end of the turn. Resolves once, when it is stored or can no longer be, and never rejects. Its callbacks run before the next turn of the
+   * conversation is prepared, as far as they need neither I/O nor a timer: a plugin sets its in-memory state for that turn there, and stores it
+   * later. A tap or a tier must not await it: that is a deadlock.
    */
   readonly ended: Promise<TurnEnd>;
 }
 
-/** How a turn ended. */
+/** Result of a turn. */
 export interface TurnEnd {
   /** As the caller of the turn's first message gets it. */
   readonly result: TaskResult;
@@ -50,7 +47,7 @@ export interface TurnEnd {
   readonly session?: string;
   /** Unix time in milliseconds. */
   readonly at: number;
-  /** This preparation was given up for another one (`attempt` 2, `afresh`): the end is that of the other, and what this one prepared was not used. */
+  /** This preparation was abandoned for another one (`attempt` 2, `afresh`): the result is that of the other, and this one's context was not used. */
   readonly replaced?: true;
 }
 
@@ -79,7 +76,7 @@ export interface Layer {
   readonly whole?: number;
 }
 
-/** What `assembleContext` builds and a tier consumes. Each tap returns a new one. */
+/** Context of a turn: `assembleContext` builds it and a tier consumes it. Each tap returns a new one. */
 export interface TurnContext {
   /** The stable preamble: byte-identical between turns so that vendors can cache it. */
   readonly system: string;
@@ -89,25 +86,25 @@ export interface TurnContext {
   readonly media: readonly Media[];
   /** The native session to resume; unset starts a new one. */
   readonly session?: string;
-  /** Who built it; unset until a strategy has. The last tap, that of the default strategy, takes what no other one took (000:L36). */
+  /** The strategy that built it; unset before that. The last tap, that of the default strategy, handles turns that no other strategy did (000:L36). */
   readonly strategy?: string;
   /** Earlier messages, oldest first. When the context is ready: only for tiers without native sessions. */
   readonly history: readonly { readonly role: "user" | "assistant"; readonly text: string }[];
 }
 
-/** The words of a turn for a model: the layers in the order of `priority`, then the prompt, with an empty line between. */
+/** Returns the text of a turn for a model: the layers in the order of `priority`, then the prompt, with an empty line between. */
 export function turnText(context: Pick<TurnContext, "layers" | "prompt">): string {
   const layers = [...context.layers].sort((left, right) => left.priority - right.priority).map((layer) => layer.text);
   return [...layers, context.prompt].filter((text) => text !== "").join("\n\n");
 }
 
-/** What a history costs at most: 6000 tokens of four characters (000:L34, CTX-09). */
+/** Upper limit of a history: 6000 tokens of four characters (000:L34, CTX-09). */
 const HISTORY_CHARACTERS = 24_000;
 
 /**
- * The newest messages that fit the cap together, oldest first, from a message of the user on: for tiers that hand the history to
- * a model themselves. A history that has grown over the cap is cut in steps of a quarter of it, so that many turns in a row begin with
- * the same words, which vendors keep in a cache. `share` is how much of the cap may be used.
+ * The newest messages that fit the cap together, oldest first, from a message of the user on: for tiers that pass the history to a model themselves.
+ * A history over the cap is trimmed in steps of a quarter of it, so that many turns in a row share a prefix, which vendors cache. `share` is the part
+ * of the cap that may be used.
  */
 export function recentHistory(history: TurnContext["history"], share = 1): TurnContext["history"] {
   const room = HISTORY_CHARACTERS * share;
@@ -147,8 +144,8 @@ export interface Step {
 }
 
 /**
- * What a tier says while it runs. The stream ends with exactly one `done` or `error`; a stream that ends without one failed.
- * `done.text`, where given, is the whole answer and wins over the deltas.
+ * Events of a running tier. The stream ends with exactly one `done` or `error`; a stream that ends without one failed. `done.text`, where given, is
+ * the whole answer and wins over the deltas.
  */
 export type TierEvent =
   | { readonly type: "text"; readonly text: string }
@@ -157,21 +154,21 @@ export type TierEvent =
   | { readonly type: "usage"; readonly usage: Usage; readonly model?: string }
   | { readonly type: "session"; readonly id: string }
   | { readonly type: "blocked"; readonly tool: string; readonly reason: string }
-  /** What holds a run of restricted autonomy: the operating system (`wall`), or the reading of its commands (`narrow`) and why no better. */
+  /** Restriction of a run of restricted autonomy: the operating system's sandbox (`wall`), or only an analysis of its commands (`narrow`), with the reason. */
   | { readonly type: "guard"; readonly level: "wall" | "narrow"; readonly reason?: string }
   /**
-   * The engine waits for its vendor and tries again after so many milliseconds: silence until then is meant. `person`: it waits for the
-   * answer of a person instead, for so long at most; until its next event of another kind the run's time limit does not count.
+   * The engine waits for its vendor and retries after that many milliseconds: silence until then is expected. `person`: it waits for the answer of a
+   * person instead, for at most that long; the run's time limit is suspended until its next event of another kind.
    */
   | { readonly type: "waiting"; readonly reason: string; readonly retryAfterMs: number; readonly person?: true }
   /**
-   * Of a stream that a `dispatch` tap handed over: the turn waits for something outside and gives its agent's slot to others. With the next
-   * event of another kind it takes one again, waiting for it if need be; `step`, `done` and `error` need none. Its time limit stands meanwhile.
+   * From a stream of a `dispatch` tap: the turn waits for something outside and releases its agent's slot. Its next event of another kind takes a
+   * slot again, waiting for one if needed; `step`, `done` and `error` need none. Its time limit is suspended meanwhile.
    */
   | { readonly type: "parked"; readonly reason: string }
   /**
-   * Of such a stream, before its first text: the turn is given back. The agent's own tier runs it, with the context that was prepared and
-   * its whole time limit. Ends the stream like `done`.
+   * From such a stream, before its first text: the tap declines the turn. The agent's own tier runs it, with the prepared context and its whole time
+   * limit. Ends the stream like `done`.
    */
   | { readonly type: "pass"; readonly reason: string }
   | { readonly type: "done"; readonly text?: string }
@@ -180,19 +177,19 @@ export type TierEvent =
 /** An execution engine. */
 export interface Tier {
   readonly name: string;
-  /** What its engine can do. */
+  /** Abilities of its engine. */
   readonly abilities?: TierAbilities;
   /** @deprecated Use `abilities.nativeSessions`. */
   readonly nativeSessions?: boolean;
   /** @deprecated Use `abilities.autonomy`. */
   readonly enforcesAutonomy?: boolean;
   /**
-   * Run one turn. Consumed once. When `signal` aborts, end what was started (processes included) and finish the stream;
-   * the kernel waits a few seconds, then frees the slot without you.
+   * Run one turn. Consumed once. When `signal` aborts, end all work (processes included) and finish the stream; the kernel waits a few seconds, then
+   * frees the slot without you.
    */
   run(turn: Turn, context: TurnContext, signal: AbortSignal): AsyncIterable<TierEvent>;
-  /** Patterns (`http.*`) of the daemon's actions that the agent can call on this tier; a tier without it offers none. Told to the agent in its context. */
+  /** Patterns (`http.*`) of the daemon's actions that the agent can call on this tier; a tier without it offers none. The agent's context lists them. */
   actions?(agent: Agent): readonly string[];
-  /** Is the engine usable here, for this agent where one is given? Shown by `svc doctor` and asked by `svc setup`. Must not throw. */
+  /** Tests whether the engine is usable here, for this agent if one is given. Shown by `svc doctor` and called by `svc setup`. Must not throw. */
   probe?(agent?: Agent): Promise<{ readonly ok: boolean; readonly detail: string }>;
 }

@@ -1,7 +1,7 @@
 /** `setTimeout` runs a longer one at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Resolves after `ms`, or at once when `signal` aborts; it never rejects: ask the signal. */
+/** Resolves after `ms`, or at once when `signal` aborts; never rejects: check the signal. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -16,8 +16,8 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /**
- * Settles as `work` does, or after `ms` with what `late` answers or throws. `signal` ends the wait earlier, also with `late`. The work
- * itself goes on: end it by a signal of its own.
+ * Settles as `work` does, or after `ms` with the result of `late` or its error. `signal` ends the wait earlier, also with `late`. The work itself
+ * continues: end it by a signal of its own.
  */
 export function withTimeout<T, L = never>(work: PromiseLike<T>, ms: number, late: () => L, signal?: AbortSignal): Promise<T | L> {
   return new Promise<T | L>((resolve, reject) => {
@@ -32,8 +32,16 @@ export function withTimeout<T, L = never>(work: PromiseLike<T>, ms: number, late
     };
     const timer = setTimeout(giveUp, Math.min(ms, LONGEST_TIMER_MS));
     stop = onAbort(signal, giveUp);
-    work.then(resolve, reject);
-    work.then(over, over);
+    work.then(
+      (answer) => {
+        over();
+        resolve(answer);
+      },
+      (error) => {
+        over();
+        reject(error);
+      },
+    );
   });
 }
 

@@ -1,9 +1,9 @@
 import type { ActionEnvelope } from "./action.ts";
 import type { Usage } from "./messages.ts";
 
-/** Capability `traces`: read what tasks did, and add a step to one. */
+/** Capability `traces`: read the records of tasks, and add a step to one. */
 export interface Traces {
-  /** Of a task that runs here, as it stands now. */
+  /** For a task that runs here, its current state. */
   get(id: string): Promise<Trace | undefined>;
   /** Newest first, at most `limit` (default 50). */
   list(query?: TraceQuery & { /** Tasks that began before that time, in Unix milliseconds. */ readonly before?: number }): Promise<readonly Trace[]>;
@@ -14,7 +14,7 @@ export interface Traces {
   ids(query?: TraceQuery): Promise<readonly string[]>;
 }
 
-/** Which tasks. */
+/** Filter of tasks. */
 export interface TraceQuery {
   readonly agent?: string;
   readonly channel?: string;
@@ -59,7 +59,7 @@ export interface Trace {
   readonly lead?: string;
   /** Also of an answer that is withheld. */
   readonly response?: string;
-  /** The value of an answer that was asked for in a shape; also of one that is withheld. */
+  /** Value of a typed answer; also of a withheld one. */
   readonly output?: unknown;
   /** The delivery that keeps a withheld answer, while no decision about it has been made. */
   readonly withheld?: string;
@@ -73,13 +73,13 @@ export interface Trace {
   readonly attempts: number;
   readonly steps: readonly TraceStep[];
   readonly autonomyBlocks?: readonly { readonly tool: string; readonly reason: string }[];
-  /** What held a run of restricted autonomy. */
+  /** Restriction of a run of restricted autonomy. */
   readonly guard?: { readonly level: "wall" | "narrow"; readonly reason?: string };
-  /** What its engine was told, by parts: never the words themselves. Absent where the turn got no context here. */
+  /** Composition of its engine's context, by parts: never the text itself. Absent where the turn got no context here. */
   readonly context?: readonly ContextPart[];
 }
 
-/** One part of the context of a turn: `system`, a layer by its name, `messages` (what was said before) or `prompt`. */
+/** One part of the context of a turn: `system`, a layer by its name, `messages` (the history) or `prompt`. */
 export interface ContextPart {
   readonly name: string;
   /** Characters (UTF-16 code units) of its text; of `messages`, of all of them together. */

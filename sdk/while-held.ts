@@ -2,24 +2,24 @@ import { reasonOf } from "./errors.ts";
 import type { Lease, Store } from "./store.ts";
 import { linked, sleep } from "./time.ts";
 
-/** How often a daemon that stands by asks whether it is its turn, in milliseconds. */
+/** Interval at which a standby daemon tries to get the lease, in milliseconds. */
 const ASK_EVERY_MS = 1_000;
 const LEASE_MS = 7_000;
 
-/** How `whileHeld` is told to end, and whom it tells. */
+/** Signal and callbacks of `whileHeld`. */
 export interface WhileHeldOptions {
-  /** Ends it: the work is stopped, and the lease given back. */
+  /** Aborting it stops the work and releases the lease. */
   readonly signal: AbortSignal;
-  /** Another daemon has the lease: its node, where the store knows it. Told again when another one has it. */
+  /** Another daemon has the lease: its node, if the store knows it. Called again when the holder changes. */
   standby?(node: string | undefined): void;
-  /** The store could not be asked; told once until it could. It is asked again by itself. */
+  /** The store could not be read; called once until it can be again. Retried automatically. */
   failed?(reason: string): void;
 }
 
 /**
- * Does `work` on one daemon at a time of all that use the store: begins it when this one gets the lease `name`, aborts its signal when that is
- * lost, some seconds before another daemon may have it, and asks again once the work has come to its end. Resolves when `signal` aborts, and
- * when the work ends by itself; rejects with what it throws. With a store that one daemon uses alone the work begins at once.
+ * Runs `work` on one daemon at a time of all that use the store: starts it when this one gets the lease `name`, aborts its signal when the lease is
+ * lost, some seconds before another daemon may get it, and tries again once the work has ended. Resolves when `signal` aborts, and when the work ends
+ * by itself; rejects with its error. With a store that one daemon uses alone the work starts at once.
  */
 export async function whileHeld(
   store: Pick<Store, "lease">,
@@ -54,11 +54,11 @@ export async function whileHeld(
       if (!own.signal.aborted) return;
     } finally {
       own.release();
-      // What cannot be given back ends with the daemon's own lease.
+      // A lease that cannot be released expires with the daemon's own lease.
       await lease.release().catch(() => {});
     }
   }
 }
 
-/** What an operator reads of a channel whose other daemon listens. */
+/** Returns the state of a channel whose other daemon listens, as text for the operator. */
 export const standbyNote = (node: string | undefined): string => `standby, ${node === undefined ? "another daemon" : `node ${node}`} has it`;

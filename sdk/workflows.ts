@@ -1,10 +1,10 @@
-/** What has started a run: `ref` is its own name for that, such as a delivery or a message. */
+/** Origin of a run: `ref` is the origin's own id, such as that of a delivery or a message. */
 export interface WorkflowEntry {
   readonly kind: "api" | "cli" | "webhook" | "cron" | "match" | "action" | "agent" | "a2a" | "sub" | "replay";
   readonly ref?: string;
 }
 
-/** A field of what a workflow takes, as its trigger says. */
+/** An input field of a workflow, declared by its trigger. */
 export interface WorkflowField {
   readonly type: "string" | "number" | "integer" | "boolean" | "object" | "array";
   readonly enum?: readonly unknown[];
@@ -19,31 +19,31 @@ export interface WorkflowHead {
   readonly id: string;
   readonly name?: string;
   readonly description?: string;
-  /** Gets what a person must decide when a step was interrupted. */
+  /** The agent that receives questions for people when a step was interrupted. */
   readonly ownerAgent?: string;
   readonly tags?: readonly string[];
-  /** Of what is run; empty where the file is broken. */
+  /** Hash of the executed definition; empty where the file is broken. */
   readonly hash: string;
   readonly inputSchema: Readonly<Record<string, WorkflowField>>;
   /** Texts that mean it, where messages are matched. */
   readonly phrases?: readonly string[];
-  /** It cannot be started: its problems say why. */
+  /** The workflow cannot be started; its problems say why. */
   readonly broken: boolean;
 }
 
-/** How a run is started: `Workflows.start`. */
+/** Options of a run: `Workflows.start`. */
 export interface WorkflowStart {
   readonly input?: Readonly<Record<string, unknown>>;
   /** The same key twice for one workflow is one run. */
   readonly startKey?: string;
   readonly entry: WorkflowEntry;
-  /** Start although a run with the same `entry.ref` is under way. */
+  /** Start although a run with the same `entry.ref` is in progress. */
   readonly force?: boolean;
-  /** Minutes after which the run fails; default and at most what its definition says. */
+  /** Minutes after which the run fails; default and upper limit is the definition's value. */
   readonly timeoutMinutes?: number;
 }
 
-/** A run that was started, or was there before. */
+/** A run that was started now or before. */
 export interface WorkflowStarted {
   readonly runId: string;
   readonly workflowId: string;
@@ -65,7 +65,7 @@ export interface WorkflowError {
   readonly details?: unknown;
 }
 
-/** What a step waits for. */
+/** Pending wait of a step. */
 export interface WorkflowWait {
   readonly node: string;
   readonly iteration: string;
@@ -73,7 +73,7 @@ export interface WorkflowWait {
   /** ISO 8601. */
   readonly since: string;
   readonly until?: string;
-  /** The id of the task or run, the name of the signal, or what else it is. */
+  /** The id of the task or run, the name of the signal, or another identifier. */
   readonly for?: string;
 }
 
@@ -85,7 +85,7 @@ export interface WorkflowRun {
   readonly hash: string;
   readonly status: WorkflowStatus;
   readonly entry: WorkflowEntry;
-  /** Of the events of all that it causes: it stays over pauses, restarts and timers. */
+  /** Root of all events that it causes: it stays the same over pauses, restarts and timers. */
   readonly rootId: string;
   readonly parentRunId?: string;
   readonly parentStep?: string;
@@ -108,11 +108,11 @@ export interface WorkflowSignal {
   readonly payload?: unknown;
   /** The same key twice for one run is one signal. */
   readonly key?: string;
-  /** Kept for a later wait where none is open. Default true. */
+  /** Stores the signal for a later wait if none is open. Default true. */
   readonly stored?: boolean;
 }
 
-/** What became of a signal. */
+/** Result of a signal. */
 export interface WorkflowSignaled {
   readonly delivered: boolean;
   readonly stored: boolean;
@@ -127,9 +127,9 @@ export interface Workflows {
   /** The definitions, broken ones too, by id. */
   list(): Promise<readonly WorkflowHead[]>;
   /**
-   * Stores a run and resolves; it goes on by itself, over restarts. Its events share the root of the code that asks. Throws
-   * `SVC_WORKFLOW_UNKNOWN` (404), `SVC_WORKFLOW_BROKEN` (422), `SVC_WORKFLOW_INPUT` (400) with the `field`, `SVC_WORKFLOW_SIZE` (413),
-   * or `SVC_WORKFLOW_IN_FLIGHT` (409) where a run with the same `entry.ref` is under way.
+   * Stores a run and resolves; the run continues by itself, over restarts. Its events share the root of the calling code. Throws
+   * `SVC_WORKFLOW_UNKNOWN` (404), `SVC_WORKFLOW_BROKEN` (422), `SVC_WORKFLOW_INPUT` (400) with the `field`, `SVC_WORKFLOW_SIZE` (413), or
+   * `SVC_WORKFLOW_IN_FLIGHT` (409) where a run with the same `entry.ref` is in progress.
    */
   start(id: string, start: WorkflowStart): Promise<WorkflowStarted>;
   /** Undefined for one that does not exist (any more): ended runs are kept for 90 days. */

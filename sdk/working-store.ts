@@ -9,8 +9,8 @@ import { linked, onAbort } from "./time.ts";
 export type WorkingScope = Store & Pick<StoreScope, "note">;
 
 /**
- * Adds to what a driver keeps of one owner what is the same for every driver: workers of queues, which wake at the writes that go through
- * here, and leases, granted where the driver knows none. Leases end when `closed` aborts.
+ * Adds the driver-independent parts to a driver's store of one owner: queue workers, which wake at writes through this store, and leases, granted
+ * where the driver has none. Leases end when `closed` aborts.
  */
 export function workingStore(store: StoreScope, closed?: AbortSignal): WorkingScope {
   const workers = new Map<string, Set<QueueWork>>();
@@ -18,7 +18,7 @@ export function workingStore(store: StoreScope, closed?: AbortSignal): WorkingSc
   function wake(queues: Iterable<string>): void {
     for (const queue of new Set(queues)) for (const worker of workers.get(queue) ?? []) worker.wake();
   }
-  /** While nobody works on a queue, a write costs nothing more. */
+  /** Without a worker, a write has no overhead. */
   function waking<R>(written: Promise<R>, queues: () => Iterable<string>): Promise<R> {
     if (workers.size === 0) return written;
     return written.then((answer) => {
@@ -74,7 +74,7 @@ export function workingStore(store: StoreScope, closed?: AbortSignal): WorkingSc
   };
 }
 
-/** The store of one plugin, whose workers stop and whose leases are given back when `signal` aborts. What a worker could not do is logged. */
+/** Wraps the store of one plugin: its workers stop and its leases are released when `signal` aborts. Failures of a worker are logged. */
 export function endingStore(store: Store, signal: AbortSignal, log: Pick<Log, "warn">): Store {
   return {
     ...(store.shared === undefined ? {} : { shared: store.shared }),
@@ -103,7 +103,7 @@ export function endingStore(store: Store, signal: AbortSignal, log: Pick<Log, "w
   };
 }
 
-/** What a store that one daemon uses alone answers; a signal of its own, since those who hold one listen to it for as long as they do. */
+/** A granted lease of a store that one daemon uses alone; each has a signal of its own, since holders add listeners to it for as long as they hold it. */
 const granted = (): Lease => ({ held: true, signal: new AbortController().signal, release: async () => {} });
 
 /** A lease that ends with `until`, too. */
@@ -111,7 +111,7 @@ function endingLease(lease: Lease, until: AbortSignal | undefined): Lease {
   const own = linked(lease.signal, until);
   onAbort(own.signal, () => {
     own.release();
-    // What ends for everybody else, too: nobody is left to be told that it failed.
+    // The plugin is ending: no caller is left to receive an error.
     if (until?.aborted) lease.release().catch(() => {});
   });
   return {

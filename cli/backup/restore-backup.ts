@@ -1,26 +1,46 @@
-import { existsSync, lstatSync, readFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { cp, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Cli } from "../cli.ts";
 import { coded, fail } from "../errors.ts";
+import { type RestoreMark, restoreMarkOf } from "./half-restored.ts";
 import { CONFIG, CONTENTS, type Contents, ENVIRONMENT, STATE } from "./take-backup.ts";
 
-/** What was put back, and where what stood there before is kept. */
+/** Result of a restore: the restored parts, and the copies of the previous ones. */
 export interface Restored extends Contents {
   readonly kept: readonly string[];
 }
 
+const LOCK = "daemon.lock";
+
 /**
- * Puts a backup in the place of this folder's state, configuration and `.env`. What stood there is kept beside it under another name.
- * Throws `SVC_CLI_BACKUP` for a folder that is no whole backup or whose database is damaged, and `SVC_DAEMON_RUNNING` while a daemon
- * holds the folder; then nothing was changed.
+ * Restores a backup over this folder's state, configuration and `.env`. The previous ones are kept beside them under other names. Throws
+ * `SVC_CLI_BACKUP` for a folder that is not a complete backup or has a damaged database, and `SVC_DAEMON_RUNNING` while a daemon holds the folder;
+ * then nothing was changed.
  */
 export async function restoreBackup(cli: Cli, from: string): Promise<Restored> {
   const folder = resolve(from);
   const contents = readContents(folder);
-  const [{ lockHolder }, { storeFor }] = await Promise.all([import("@svc/kernel"), import("../store.js")]);
-  const holder = lockHolder(cli.dataFolder);
-  if (holder !== undefined) throw coded("SVC_DAEMON_RUNNING", `A daemon (pid ${holder.pid}) holds ${cli.dataFolder}. Stop it first: svc daemon stop`);
+  const release = await holdFolder(cli.dataFolder);
+  try {
+    return { ...contents, kept: await putBack(cli, folder) };
+  } finally {
+    release();
+  }
+}
+
+/** Keeps daemons off a data folder, where there is one: copying takes its time. Answers how it is given back. */
+async function holdFolder(dataFolder: string): Promise<() => void> {
+  if (!existsSync(dataFolder)) return () => {};
+  const { tryLock } = await import("@svc/kernel");
+  const lock = tryLock(join(dataFolder, LOCK));
+  if ("holder" in lock) throw coded("SVC_DAEMON_RUNNING", `A daemon (pid ${lock.holder.pid}) holds ${dataFolder}. Stop it first: svc daemon stop`);
+  return () => lock.release();
+}
+
+/** Answers where what stood there before is kept. */
+async function putBack(cli: Cli, folder: string): Promise<readonly string[]> {
+  const { storeFor } = await import("../store.js");
   const state = join(folder, STATE);
   const store = await storeFor({ file: join(folder, CONFIG), dataFolder: state });
   const [problem] = (await store.check?.({ folder: state }))?.problems ?? [];
@@ -36,13 +56,17 @@ export async function restoreBackup(cli: Cli, from: string): Promise<Restored> {
     .filter(({ copy }) => existsSync(copy))
     .map((move) => ({ ...move, fresh: join(dirname(move.place), `${basename(move.place)}.restoring`) }));
   await mkdir(cli.folder, { recursive: true });
+  const mark = restoreMarkOf(cli.folder);
+  // Of an earlier restore that was killed: it stays until one is done.
+  const marked = existsSync(mark);
   try {
     for (const { copy, fresh } of moves) {
       await rm(fresh, { recursive: true, force: true });
       await cp(copy, fresh, { recursive: true, preserveTimestamps: true });
     }
+    writeFileSync(mark, JSON.stringify({ from: folder, suffix } satisfies RestoreMark), { mode: 0o600, flush: true });
   } catch (error) {
-    for (const { fresh } of moves) await rm(fresh, { recursive: true, force: true });
+    for (const path of [...moves.map(({ fresh }) => fresh), ...(marked ? [] : [mark])]) await rm(path, { recursive: true, force: true });
     throw error;
   }
   const kept: string[] = [];
@@ -52,8 +76,11 @@ export async function restoreBackup(cli: Cli, from: string): Promise<Restored> {
       kept.push(`${place}.${suffix}`);
     }
     await rename(fresh, place);
+    // Ours, which went with the folder.
+    if (place === cli.dataFolder) await rm(join(`${place}.${suffix}`, LOCK), { force: true });
   }
-  return { ...contents, kept };
+  await rm(mark);
+  return kept;
 }
 
 function readContents(folder: string): Contents {

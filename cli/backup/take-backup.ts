@@ -4,10 +4,10 @@ import { dirname, join, resolve } from "node:path";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 
-/** The list of contents, written last: a folder without it is no whole backup. */
+/** The list of contents, written last: a folder without it is an incomplete backup. */
 export const CONTENTS = "backup.json";
 /**
- * What is secret lies in here, wherever the backup is put and whatever it is called: the daemon lends no folder of that name to anybody
+ * Folder of the secrets in a backup, wherever the backup is put and under any name: the daemon gives plugins no access to a folder of that name
  * (`kernel/base/protected-files.ts`).
  */
 const INSIDE = "svc-backup-secrets";
@@ -18,7 +18,7 @@ export const CONFIG = join(INSIDE, "svc.json");
 /** The place of the `.env` file in a backup. */
 export const ENVIRONMENT = join(INSIDE, ".env");
 
-/** What a backup says of itself. */
+/** Description of a backup's contents. */
 export interface Contents {
   readonly version: string;
   /** ISO time. */
@@ -26,19 +26,19 @@ export interface Contents {
   readonly from: string;
   readonly files: number;
   readonly bytes: number;
-  /** The store that keeps the state elsewhere: it is not in here. */
+  /** The store that keeps the state elsewhere: the backup does not contain it. */
   readonly stateIn?: string;
 }
 
 /** Of a running daemon, of this machine, or made anew: nothing that a restored folder needs. */
 const LEFT_OUT: ReadonlySet<string> = new Set(["daemon.json", "daemon.lock", "instance.json", "local-secret", "svc.schema.json", "upgrading.json"]);
 
-/** Temporary files of a write under way, and logs. */
+/** Whether a file is excluded: temporary files of unfinished writes, and logs. */
 const isPassing = (name: string): boolean => /\.tmp$/.test(name) || /^daemon\.log/.test(name);
 
 /**
- * Copies the state, the configuration and `.env` of this folder into a new folder that only its owner can read, while the daemon runs
- * or not. What the store keeps is as it was at one moment. Agents' workspaces are not part of it.
+ * Copies the state, the configuration and `.env` of this folder into a new folder that only its owner can read, whether the daemon runs or not. The
+ * store's state is a consistent snapshot. Agents' workspaces are not included.
  */
 export async function takeBackup(cli: Cli, to: string | undefined, version: string): Promise<Contents & { readonly folder: string }> {
   if (!existsSync(cli.dataFolder)) throw fail("SVC_CLI_MISSING", { what: `data folder ${cli.dataFolder} to back up`, next: "svc daemon start" });
@@ -82,7 +82,7 @@ async function copyState(from: string, to: string, leftOut: ReadonlySet<string> 
   }
 }
 
-/** What is gone when its turn comes is left out; what is taken away and put back meanwhile is tried again. */
+/** Copies an entry; one that has vanished by then is skipped, one that vanishes and reappears is retried. */
 async function copyPresent(entry: Dirent, from: string, to: string): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

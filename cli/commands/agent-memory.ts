@@ -58,7 +58,7 @@ interface Editing {
   readonly text: unknown;
 }
 
-/** On a terminal the person's editor opens the file itself: what is shown lacks credentials. */
+/** On a terminal the person's editor opens the file itself: the displayed text lacks credentials. */
 async function edit(cli: Cli, { path, query, id, file, text }: Editing): Promise<void> {
   const there = await (cli.request("GET", query) as Promise<Shown>).catch((error) => {
     if ((error as { code?: string }).code === "SVC_MEMORY_UNKNOWN") return undefined;

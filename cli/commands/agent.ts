@@ -5,6 +5,7 @@ import { productName } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { coded, fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
+import { quantity } from "../quantity.ts";
 import { table } from "../table.ts";
 
 interface ListedAgent {
@@ -91,7 +92,7 @@ const group: OwnGroup = {
 
 export default group;
 
-/** Loaded only then: most who ask have a daemon. */
+/** Lazy import: usually a daemon answers. */
 const fromFile = async (cli: Cli) => (await import("../change.ts")).openFile(cli);
 
 async function list(cli: Cli): Promise<void> {
@@ -114,7 +115,7 @@ async function list(cli: Cli): Promise<void> {
   cli.print(rows.length === 0 ? "There are no agents; add one with: svc agent add <id>" : table([["ID", "NAME", "TIER", "ACCESS", "NOW"], ...rows]), agents);
 }
 
-/** What the daemon says, or without one what svc.json says: that knows nothing of engines, actions and tools. */
+/** Prints the daemon's answer, or without one the facts of svc.json: those lack engines, actions and tools. */
 async function capability(cli: Cli, id: string): Promise<void> {
   let known: Partial<AgentAbilities> & Pick<AgentAbilities, "id" | "name" | "tier">;
   try {
@@ -198,17 +199,17 @@ async function index(cli: Cli, id: string): Promise<void> {
   const path = `/api/agents/${encodeURIComponent(id)}`;
   const done = await run<Indexed>(cli, `${path}/index`);
   const code = await run<IndexedCode>(cli, `${path}/code-index`).catch((error) => {
-    // No agent has a code index, or this one has none.
+    // Code indexes are off for all agents, or for this one.
     if (["SVC_HTTP_NOT_FOUND", "SVC_CODE_OFF"].includes((error as { code?: string }).code ?? "")) return undefined;
     throw error;
   });
   const seconds = (ms: number) => `${(ms / 1000).toFixed(1)} s`;
   const { files, read, removed, pieces, durationMs } = done;
-  const words = `The workspace of ${id} is indexed: ${files} files (${read} read, ${removed} gone), ${pieces} places, ${seconds(durationMs)}.`;
+  const words = `The workspace of ${id} is indexed: ${quantity(files, "file")} (${read} read, ${removed} gone), ${quantity(pieces, "place")}, ${seconds(durationMs)}.`;
   if (code === undefined) return cli.print(words, done);
-  const skipped = code.skipped === 0 ? "" : `, ${code.skipped} left out as too large or binary`;
+  const skipped = code.skipped === 0 ? "" : `, ${code.skipped} left out: too large, binary, or too long to read`;
   cli.print(
-    `${words}\nIts code, too: ${code.files} files (${code.read} read, ${code.removed} gone${skipped}), ${code.definitions} definitions, ${seconds(code.durationMs)}.`,
+    `${words}\nIts code, too: ${quantity(code.files, "file")} (${code.read} read, ${code.removed} gone${skipped}), ${quantity(code.definitions, "definition")}, ${seconds(code.durationMs)}.`,
     { ...done, code },
   );
 }
@@ -219,7 +220,7 @@ const run = <T>(cli: Cli, path: string): Promise<T> => (cli.terminal ? watchInde
 async function watchIndex<T>(cli: Cli, path: string): Promise<T> {
   let done: T | undefined;
   for await (const { event, data } of cli.frames("POST", path)) {
-    if (event === "progress") process.stderr.write(`\r${(data as Indexed).files} files looked at, ${(data as Indexed).read} read`);
+    if (event === "progress") process.stderr.write(`\r${quantity((data as Indexed).files, "file")} looked at, ${(data as Indexed).read} read`);
     if (event === "done") done = data as T;
     if (event === "error") {
       const { error, code = "SVC_CLI_TASK_FAILED" } = data as { error: string; code?: string };

@@ -35,13 +35,13 @@ interface Exchange {
 /** One turn as an engine with native sessions sees it. */
 interface Measured {
   readonly turn: number;
-  /** Who built it: `planner` leaves a turn to `layered` when its model does not decide. */
+  /** The strategy that built it: `planner` leaves a turn to `layered` when its model does not decide. */
   readonly strategy: string;
-  /** The session goes on: what it holds is read again. */
+  /** The session is resumed: its contents are read again. */
   readonly resumed: boolean;
   /** Characters sent for this turn: preamble, layers and the request. */
   readonly sent: number;
-  /** Tokens read for this turn, what the session holds included, at 4 characters a token. */
+  /** Tokens read for this turn, including the session's, at 4 characters a token. */
   readonly reads: number;
 }
 

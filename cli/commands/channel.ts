@@ -78,7 +78,7 @@ async function list(cli: Cli): Promise<void> {
   cli.print(rows.length === 0 ? none : table([["NAME", "PLUGIN", "STATE", "UNSENT", "WHAT"], ...cells]), rows);
 }
 
-/** Those that are live, and those whose plugin could not be: a broken channel must not look like one that was never set up. */
+/** Returns the live channels, and those whose plugin failed: a broken channel must not look like one that was never set up. */
 async function running(cli: Cli): Promise<Row[]> {
   const [{ channels }, { plugins }] = (await Promise.all([cli.request("GET", "/channels"), cli.request("GET", "/health")])) as [
     { channels: ChannelStatus[] },
@@ -127,7 +127,7 @@ async function pair(cli: Cli, channel: string, code: string | undefined): Promis
     cli.print(rows.length === 0 ? "Nobody waits to be confirmed." : table([["ACCOUNT", "SENDER", "NAME", "SINCE"], ...rows]), waiting);
     if (rows.length > 0 && !cli.json) cli.say("Each of them was given a code; confirm it with: svc channel pair <code>");
   } catch (error) {
-    // The route is the channel's own: a channel that is off, or pairs nobody, has none.
+    // The route is the channel's own: a channel that is off, or has no pairing, does not serve it.
     if ((error as { code?: string }).code !== "SVC_HTTP_NOT_FOUND") throw error;
     throw fail("SVC_CLI_MISSING", { what: `running channel ${channel} that pairs people`, next: "svc channel list" });
   }

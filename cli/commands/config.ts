@@ -111,7 +111,7 @@ async function schema(write: boolean, cli: Cli): Promise<void> {
   cli.print(`The schema is in ${file}, and ${cli.file} names it. Write it again after an upgrade or a new plugin.`, { file });
 }
 
-/** So many problems are shown: who has mended these sees the rest. */
+/** Number of problems shown; the others appear once these are fixed. */
 const TOLD = 20;
 
 async function check(cli: Cli): Promise<void> {
@@ -130,6 +130,6 @@ async function check(cli: Cli): Promise<void> {
     ...failed.filter(({ id }) => !errors.some(({ owner }) => owner === id)).map(({ id, reason }) => `error: plugin ${id}: ${reason}`),
     errors.length + failed.length === 0 ? `${cli.file} is valid.` : `${cli.file} is not valid.`,
   ];
-  cli.print(lines.join("\n"), { valid: errors.length + failed.length === 0, problems, plugins });
+  cli.print(lines.join("\n"), { valid: errors.length + failed.length === 0, problems, plugins: failed });
   if (errors.length + failed.length > 0) process.exitCode = EXIT.config;
 }

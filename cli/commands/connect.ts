@@ -52,7 +52,7 @@ const group: OwnGroup = {
 export default group;
 
 async function connect(cli: Cli, form: Form, options: ConnectOptions, person: boolean): Promise<void> {
-  // Before anything is asked: a file that cannot be edited is told at once.
+  // Before the first question: fail at once if the file cannot be edited.
   await openFile(cli);
   const secrets = secretsOf(form, options);
   const variables = secrets.map(({ variable }) => variable);
@@ -90,7 +90,7 @@ async function writeFirstWhereNone(cli: Cli): Promise<void> {
   if (!cli.json) cli.say(`Wrote ${cli.file} with the agent "assistant".\n`);
 }
 
-/** A channel that asks for itself what it needs, and has checked it before anything is written. */
+/** Connects a channel through its own set-up module, which asks and verifies before anything is written. */
 async function connectByItself(cli: Cli, form: Form, setup: NonNullable<Form["setup"]>, options: ConnectOptions): Promise<void> {
   const { setupHost } = await import("../connect/setup-host.js");
   const { host, forget, variables, close } = await setupHost(cli, form, options);
@@ -111,7 +111,7 @@ async function connectByItself(cli: Cli, form: Form, setup: NonNullable<Form["se
   }
 }
 
-/** A change that is written, and what it takes to judge it and to take it back. */
+/** A written change, with the data to test and to undo it. */
 interface Written {
   readonly editor: Editor;
   readonly verdict: Verdict;
@@ -119,13 +119,13 @@ interface Written {
   readonly variables: readonly string[];
   readonly options: ConnectOptions;
   readonly questions: Questions | undefined;
-  /** What the person does at the platform. */
+  /** Instructions for the person at the platform. */
   readonly next?: ChannelSettings["next"];
 }
 
 /**
- * Does it work? A channel that cannot connect is not left behind in svc.json unless a person wants it there. True when a person wants to
- * type the credentials anew: then all is as it was before.
+ * Tests the channel. One that cannot connect is removed from svc.json again unless a person keeps it. True when a person wants to retype the
+ * credentials: then all is as before.
  */
 async function prove(cli: Cli, form: Form, { editor, verdict, provided, variables, options, questions, next: more }: Written): Promise<boolean> {
   const { channel, product } = form;
@@ -164,7 +164,7 @@ async function prove(cli: Cli, form: Form, { editor, verdict, provided, variable
   return false;
 }
 
-/** What the set-up has to say at the end, for people and for programs. */
+/** Prints the set-up's final instructions, for people and for programs. */
 async function sayNext(next: Written["next"], daemon: Pick<Cli, "request"> | undefined, name: string) {
   if (next === undefined) return { further: "", said: {} };
   try {
@@ -180,7 +180,7 @@ const describeBack = async (cli: Cli, editor: Editor, written: string, provided:
     ? "The change was taken back."
     : `${cli.file} was changed by someone else meanwhile, so the change stands there.`;
 
-/** False when someone else changed the file meanwhile: then it stands as it is. */
+/** Returns false if the file was changed by another writer in between: then it stays unchanged. */
 async function takeBack(cli: Cli, editor: Editor, written: string, { forget }: Provided): Promise<boolean> {
   if (readFileSync(cli.file, "utf8") !== written) return false;
   await editor.restore(editor.original);

@@ -1,6 +1,7 @@
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
 import type { OwnGroup } from "../group.ts";
+import { quantity } from "../quantity.ts";
 
 const group: OwnGroup = {
   name: "db",
@@ -58,7 +59,10 @@ const group: OwnGroup = {
       async run(_args, { from }, cli) {
         const { copyState } = await import("../state/copy-state.js");
         const copied = await copyState(cli, from as string);
-        cli.print(`${copied.records} records are copied from ${copied.from} to ${copied.to}; both are the same.\nNext: svc daemon start`, copied);
+        cli.print(
+          `${quantity(copied.records, "record is", "records are")} copied from ${copied.from} to ${copied.to}; both are the same.\nNext: svc daemon start`,
+          copied,
+        );
       },
     },
   ],

@@ -9,6 +9,7 @@ import { checkPlace, checkWorkspaces } from "../doctor/place.ts";
 import { checkPort } from "../doctor/port.ts";
 import { NO_DAEMON } from "../exit.ts";
 import type { OwnGroup } from "../group.ts";
+import { quantity } from "../quantity.ts";
 
 const group: OwnGroup = {
   name: "doctor",
@@ -42,7 +43,7 @@ function node(): Finding {
     : { level: "error", text: `Node.js ${process.versions.node} has known crashes; install 20.20.2 or newer` };
 }
 
-/** What a start would make of svc.json. With the daemon down its plugins are set up here as well, and their engines asked. */
+/** Checks svc.json as a start does. With the daemon down its plugins are set up here as well, and their engines probed. */
 async function configuration(cli: Cli, down: boolean): Promise<Finding[]> {
   if (!existsSync(cli.file)) return [error(`there is no ${cli.file}; run: svc init`)];
   const { checkConfiguration, describeProblem, loadEnvironment, rehearse } = await import("@svc/kernel");
@@ -110,7 +111,7 @@ function integrations(cli: Cli, agents: unknown, env: NodeJS.ProcessEnv): Findin
   );
 }
 
-/** The engines of all agents: two of one tier may have different providers. What is said of several is shown once. */
+/** Checks the engines of all agents: two of one tier may have different providers. Equal findings are shown once. */
 async function engines(cli: Cli): Promise<Finding[]> {
   try {
     const { agents } = (await cli.request("GET", "/agents")) as { agents: readonly { id: string; tier: string }[] };
@@ -124,13 +125,17 @@ async function engines(cli: Cli): Promise<Finding[]> {
   }
 }
 
-/** What agents are not told because there is too much of it. A daemon without procedures reads none. */
+/** Reports skills that exceed the limits and are hidden from agents. A daemon without procedures has none. */
 async function skills(cli: Cli): Promise<Finding[]> {
   try {
     const { unread = 0, overfull = [] } = (await cli.request("GET", "/procedures")) as Unread;
     return [
-      ...(unread === 0 ? [] : [warning(`${unread} files of procedures are not read: the first 500 by name are used; move some away`)]),
-      ...overfull.map((one) => warning(`${one.unread} skills of ${one.folder} are not read: the first 200 by name are used; move some away`)),
+      ...(unread === 0
+        ? []
+        : [warning(`${quantity(unread, "file of procedures is", "files of procedures are")} not read: the first 500 by name are used; move some away`)]),
+      ...overfull.map((one) =>
+        warning(`${quantity(one.unread, `skill of ${one.folder} is`, `skills of ${one.folder} are`)} not read: the first 200 by name are used; move some away`),
+      ),
     ];
   } catch {
     return [];

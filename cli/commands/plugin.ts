@@ -20,13 +20,20 @@ const group: OwnGroup = {
     {
       name: "add",
       args: "<package>",
-      summary: "Show what a plugin (name, name@version or ./path) asks for, install it, pin it and name it in svc.json",
+      summary: "Show what a plugin (name, name@version, ./path or a bundle) asks for, install it, pin it and name it in svc.json",
       options: [
         yes,
         { flags: "--allow-scripts", description: "let npm run the package's install scripts" },
         { flags: "--isolate", description: "let it run in a process of its own" },
       ],
       run: async ([word], options, cli) => (await import("../plugin/add.js")).add(cli, word as string, options),
+    },
+    {
+      name: "bundle",
+      args: "<plugin...>",
+      summary: "Write plugins, with all that they depend on, into one file, for 'svc plugin add' on a machine without a registry",
+      options: [{ flags: "--output <file>", description: "the file to write (default: svc-plugin-bundle.tgz)" }],
+      run: async (words, { output = "svc-plugin-bundle.tgz" }, cli) => (await import("../plugin/bundle.js")).bundle(cli, words, String(output)),
     },
     {
       name: "update",
@@ -128,7 +135,7 @@ async function list(cli: Cli, all: boolean): Promise<void> {
     }));
     all = true;
   }
-  // What the operator added is listed also while nothing asks for it.
+  // List plugins that the operator added even if they are unused.
   const shown = plugins.filter(({ state, source }) => all || state !== "known" || source === "package" || source === "path");
   const rows = shown.map(({ id, version, state, took, failures, provides, hooks, reason, isolation }) => [
     id,

@@ -49,7 +49,7 @@ interface SetupOptions {
   readonly start: boolean;
 }
 
-/** What may be written, the choice first. */
+/** Candidates to write, the chosen one first. */
 interface Plan {
   readonly agent: string;
   readonly engines: readonly FoundEngine[];
@@ -65,7 +65,7 @@ async function setup(cli: Cli, options: SetupOptions, questions: Questions | und
   const found = await findEngines(env, offers);
   if (!cli.json) {
     cli.say(`Found here:\n${found.map(({ label }) => `  ${label}`).join("\n")}`);
-    // Only where nothing but what is always there was found is a list of what could be there worth its lines.
+    // List installable engines only if nothing but the built-in one was found.
     const missing = found.length === 1 ? await installable(env, offers) : [];
     if (missing.length > 0) cli.say(`Can be installed:\n${missing.map((line) => `  ${line}`).join("\n")}`);
   }
@@ -137,7 +137,7 @@ function kept(present: { tier?: string; provider?: string; model?: string } | un
   ];
 }
 
-/** A tier that was named: as it was found, or on what was found for `sdk`, which `orchestrator` uses the same way. */
+/** Returns the named tier: as it was found, or on the findings for `sdk`, which `orchestrator` uses the same way. */
 function byTier(tier: string, engines: readonly FoundEngine[]): FoundEngine {
   const same = engines.find((engine) => engine.tier === tier) ?? (tier === "orchestrator" ? engines.find((engine) => engine.tier === "sdk") : undefined);
   return { models: [], hint: "run: svc doctor", ...same, label: tier, tier };
@@ -150,7 +150,7 @@ async function prepare(cli: Cli, agent: string): Promise<void> {
   await writeFirst(cli, "local", agent);
 }
 
-/** Writes the choice in place. What the checks or the daemon refuse is not written. */
+/** Writes the choice in place. A choice that the checks or the daemon refuse is not written. */
 async function write(cli: Cli, agent: string, { tier, provider, settings = {} }: FoundEngine, model: string | undefined): Promise<Verdict> {
   const at = `agents.${agent}`;
   const changed = await changeFile(cli, (editor) => {
@@ -198,7 +198,7 @@ async function bringUp(cli: Cli, verdict: Verdict, { start }: SetupOptions, ques
   return false;
 }
 
-/** How long an engine may take for a hello; there may be another one to try. */
+/** Time limit of an engine's hello; there may be another one to try. */
 const TRY_MINUTES = 2;
 
 async function tryOut(cli: Cli, agent: string): Promise<Pick<TaskResult, "ok" | "reply" | "error">> {

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import { requireRestored } from "../backup/half-restored.ts";
 import { DEFAULT_BIND } from "../cli.ts";
 import type { OwnGroup } from "../group.ts";
 
@@ -11,6 +12,7 @@ const group: OwnGroup = {
       args: "",
       summary: "Write svc.json if there is none, then run the daemon here; Ctrl-C ends it",
       async run(_args, _options, cli) {
+        requireRestored(cli);
         if (!existsSync(cli.file)) {
           const { writeFirst } = await import("./init.js");
           // The engine that works on every machine: a first run must not depend on a sign-in elsewhere.

@@ -4,7 +4,7 @@ import { fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
 import { ago, table } from "../table.ts";
 
-/** What `GET /traces` filters by. */
+/** Status filters of `GET /traces`. */
 const STATUSES = ["in-flight", "ok", "error", "timeout"];
 
 const group: OwnGroup = {
@@ -66,7 +66,7 @@ async function list(cli: Cli, options: Readonly<Record<string, unknown>>): Promi
   cli.print(rows.length === 0 ? none : table([["ID", "AGENT", "STATUS", "STARTED", "MESSAGE"], ...rows]), traces);
 }
 
-/** Tasks of an agent that was removed stay, so it is asked for only where there are none. */
+/** Tasks of a removed agent stay, so its existence is only checked if there are none. */
 async function requireAgent(cli: Cli, id: string): Promise<void> {
   const { agents } = (await cli.request("GET", "/agents")) as { agents: readonly { id: string }[] };
   if (!agents.some((agent) => agent.id === id)) throw fail("SVC_CLI_MISSING", { what: `agent ${id}, nor a task of one`, next: "svc agent list" });

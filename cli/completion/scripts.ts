@@ -1,7 +1,7 @@
 /** The program under its own name, or as npx runs it. */
 const CALL = "if command -v svc > /dev/null 2>&1; then command svc completion words -- $1; else npx --no-install svc completion words -- $1; fi 2> /dev/null";
 
-/** What each shell loads. The words come from `svc completion words`, so that a script stays right when plugins, agents or channels change. */
+/** Completion scripts by shell. The words are read from `svc completion words`, so that a script stays correct when plugins, agents or channels change. */
 export const SCRIPTS: Readonly<Record<string, string>> = {
   bash: `# svc completion for bash. Load it with: source <(svc completion bash)
 # With npx put an alias before it: alias svc='npx svc'

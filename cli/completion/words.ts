@@ -4,11 +4,11 @@ import type { Cli } from "../cli.ts";
 import type { GroupEntry, OwnCommand, OwnGroup } from "../group.ts";
 import { SCRIPTS } from "./scripts.ts";
 
-/** A shell puts what it is told into the line as it stands: nothing in a word may mean something to it. */
+/** A shell inserts words into the line unchanged: exclude words with special characters. */
 const PLAIN = /^[\p{L}\p{N}_.:@/+=,-]+$/u;
 const COMMON = ["--json", "--config", "--node", "--help"];
 
-/** What may stand where the last word is being typed, narrowed to what it begins with. Never throws: a completion that fails says nothing. */
+/** Returns the completions of the last word. Never throws: a failing completion is empty. */
 export async function completeWords(words: readonly string[], cli: Cli): Promise<readonly string[]> {
   const typed = words.at(-1) ?? "";
   const candidates = await candidatesFor(words.slice(0, -1), typed, cli).catch(() => []);
@@ -78,7 +78,7 @@ function configured(cli: Cli): { readonly agents?: object; readonly channels?: o
   return JSON.parse(readFileSync(cli.file, "utf8"));
 }
 
-/** One level at a time: the settings below what is typed up to its last dot. */
+/** One level at a time: the settings below the last dot typed. */
 async function settings(typed: string, cli: Cli): Promise<readonly string[]> {
   const { configurationSchema, describeSetting } = await import("@svc/kernel");
   const root = await configurationSchema({

@@ -14,7 +14,7 @@ export async function keepSecret(folder: string, name: string, value: string): P
   const { createFolder } = await import("@svc/kernel");
   const files = createFolder(folder);
   const line = `${name}=${quoted(name, value)}\n`;
-  // A file that is replaced keeps its mode: others lose their sight of it before the secret is in it.
+  // A replaced file keeps its mode: restrict it before the secret is written.
   await chmod(join(folder, NAME), 0o600).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== "ENOENT") throw error;
   });
@@ -37,7 +37,7 @@ export async function keepSecret(folder: string, name: string, value: string): P
   };
 }
 
-/** So that it is read back as it is: `#` and spaces need quotes, and there is no way to escape one. */
+/** Quotes a value so that it is read back unchanged: `#` and spaces need quotes, and the format has no escapes. */
 function quoted(name: string, value: string): string {
   const written = ["", "'", "`", '"'].map((quote) => quote + value + quote).find((text) => parseEnv(`${name}=${text}\n`)[name] === value);
   if (written === undefined || value.includes("\n"))

@@ -15,27 +15,27 @@ export interface SecretField {
   readonly variable: string;
 }
 
-/** What is asked to set a channel up. Read from the plugin's own sample and README, so that a new channel needs nothing here. */
+/** Questions for setting up a channel. Read from the plugin's own sample and README, so that a new channel needs no code here. */
 export interface Form {
   readonly channel: string;
   /** The plugin's id. */
   readonly plugin: string;
   /** Where its section is: `channels.botmsg`. */
   readonly section: string;
-  /** What it is and what is needed, from its README; empty when that says nothing. */
+  /** Description and prerequisites, from its README; empty if that has none. */
   readonly explanation: string;
-  /** The account in its sample, where it has accounts. */
+  /** The account in the channel's sample, if the channel has accounts. */
   readonly account?: string;
   readonly secrets: readonly SecretField[];
   /** Where the agent that answers is named, where one is. */
   readonly agent?: readonly string[];
-  /** Where those who may write are listed, where they are. */
+  /** Path of the list of allowed senders, if there is one. */
   readonly allow?: readonly string[];
   /** Where the address of another server than the public one is set, where one can be. */
   readonly server?: readonly string[];
-  /** What people call the platform. */
+  /** Product name of the platform. */
   readonly product?: string;
-  /** Its own set-up, in place of the questions that are asked of all channels. */
+  /** The channel's own set-up, in place of the questions common to all channels. */
   readonly setup?: () => Promise<ChannelSetup>;
 }
 
@@ -77,10 +77,10 @@ export function formOf(cli: Cli, channel: string): Form {
   };
 }
 
-/** What a channel is called: as the key of its section, which may have signs that a plugin's name has not. */
+/** Returns the channel's name: the key of its section, which may contain characters that a plugin's name cannot. */
 const keyOf = ({ name, section }: Manifest): string => section?.split(".").at(-1) ?? name;
 
-/** Its own set-up; of an installed plugin only while it is what was trusted. */
+/** Imports its own set-up; that of an installed plugin only while it matches its pin. */
 async function setupOf(cli: Cli, { folder, name, path }: Listed, module: string): Promise<ChannelSetup> {
   if (name === undefined && path === undefined) return (await import(pathToFileURL(join(folder, module)).href)).default as ChannelSetup;
   const { importFile, readManifest, readPins, requirePinned } = await import("@svc/kernel");
@@ -90,7 +90,7 @@ async function setupOf(cli: Cli, { folder, name, path }: Listed, module: string)
   return (await importFile(join(folder, module))).default as ChannelSetup;
 }
 
-/** What channels call the agent that answers, where their manifest does not say. */
+/** Usual keys of the answering agent, for channels whose manifest does not name one. */
 const AGENT_KEYS: ReadonlySet<string> = new Set(["agentBinding", "defaultAgent", "agent"]);
 
 interface Leaf {
@@ -103,7 +103,7 @@ function leavesOf(value: unknown, path: readonly string[] = []): Leaf[] {
   return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, [...path, key]));
 }
 
-/** The paragraph below the title says what it is, the first block after the sample what is needed. */
+/** The paragraph below the title is the description, the first block after the sample the prerequisites. */
 function explanationOf(folder: string): string {
   const file = join(folder, "README.md");
   if (!existsSync(file)) return "";

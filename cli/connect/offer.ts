@@ -6,7 +6,7 @@ import { findOnDemand } from "../plugin/on-demand.ts";
 
 /** A first-party channel that is not installed here. */
 export interface Absent {
-  /** What people call it. */
+  /** Name that people use. */
   readonly called: string;
   readonly package: string;
   /** Its size where it is known, or why it is a package of its own. */
@@ -29,13 +29,13 @@ export function absentChannel(cli: Cli, channel: string): Absent | undefined {
 }
 
 /**
- * Install a channel as `svc plugin add` does, after a yes or with `yes`, and have a running daemon load it by a restart. What it prints
- * is for people: the result of the command is printed by who called.
+ * Installs a channel as `svc plugin add` does, after a confirmation or with `yes`, and has a running daemon load it by a restart. Its output is for
+ * people: the calling command prints the result.
  */
 export async function install(cli: Cli, { called, package: name, note }: Absent, yes: boolean): Promise<void> {
   cli.say(`${called} is not installed. It is the package ${name}${note}.`);
   const { add } = await import("../plugin/add.js");
-  // One result a command: that of the installation is words on the way.
+  // One result a command: print that of the installation as progress.
   const quiet: Cli = { ...cli, print: (human) => (cli.json ? undefined : cli.say(human)) };
   await add(quiet, name, { yes });
   const running = await cli.request("GET", "/health").then(

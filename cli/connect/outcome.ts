@@ -3,14 +3,14 @@ import type { ChannelStatus, Health } from "@svc/kernel";
 import type { Cli } from "../cli.ts";
 import type { Form } from "./form.ts";
 
-/** How long a channel may take to connect, in milliseconds. */
+/** Timeout of a channel's connection, in milliseconds. */
 const CONNECT_MS = 30_000;
 const LOOK_MS = 150;
 
-/** What became of a channel: who we are there, or why it is not connected. */
+/** Result of connecting a channel: our account there, or why it is not connected. */
 export type Outcome = { readonly ok: true; readonly detail: string } | { readonly ok: false; readonly reason: string };
 
-/** Waits until the channel has connected or cannot, and then asks the platform who we are. */
+/** Waits until the channel has connected or failed, and then tests it with the platform. */
 export async function outcomeOf(cli: Cli, { channel, plugin }: Pick<Form, "channel" | "plugin">): Promise<Outcome> {
   let status: ChannelStatus | undefined;
   for (let waited = 0; waited < CONNECT_MS; waited += LOOK_MS) {

@@ -7,20 +7,20 @@ import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { keepSecret } from "./env-file.ts";
 
-/** Where the values of credentials come from when their variables are not set. */
+/** Source of credentials whose variables are not set. */
 export type SecretSource = "terminal" | "input" | "environment";
 
 /** Credentials that have a value. */
 export interface Provided {
-  /** Some were not set and had to be asked for. */
+  /** Whether some were not set and had to be entered. */
   readonly asked: boolean;
-  /** Takes back what was kept of them. */
+  /** Undoes the stored variables. */
   forget(): Promise<void>;
 }
 
 /**
- * Sees to it that each variable has a value, and keeps in `.env` what it had to ask for. Throws `SVC_CLI_USAGE` when a value is
- * missing, and has kept nothing then.
+ * Ensures that each variable has a value, and stores the entered ones in `.env`. Throws `SVC_CLI_USAGE` when a value is missing, and has stored
+ * nothing then.
  */
 export async function provideSecrets(cli: Cli, variables: readonly string[], source: SecretSource): Promise<Provided> {
   const { loadEnvironment } = await import("@svc/kernel");
@@ -67,7 +67,7 @@ async function readAll(input: NodeJS.ReadableStream): Promise<string> {
   return text;
 }
 
-/** What is typed is not shown. */
+/** Typed characters are not echoed. */
 async function askAll(names: readonly string[]): Promise<string[]> {
   const reader = createInterface({ input: process.stdin, output: new Writable({ write: (_chunk, _encoding, done) => done() }), terminal: true });
   reader.on("SIGINT", () => reader.close());

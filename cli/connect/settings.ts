@@ -3,7 +3,7 @@ import { fail } from "../errors.ts";
 import type { Questions } from "../setup/questions.ts";
 import type { Form } from "./form.ts";
 
-/** What the command line said. */
+/** Options of the command line. */
 export interface ConnectOptions {
   readonly yes?: boolean;
   readonly secretStdin?: boolean;
@@ -36,7 +36,7 @@ export function secretsOf(form: Form, options: ConnectOptions): Form["secrets"] 
 
 const useless = (flag: string, { channel }: Form) => fail("SVC_CLI_USAGE", { reason: `${flag} means nothing to ${channel}; its settings are in its README` });
 
-/** Everything to write, asked for where the command line says nothing and a person is there. */
+/** Returns everything to write; prompts for values missing on the command line if a person is present. */
 export async function settingsOf(
   form: Form,
   secrets: Form["secrets"],
@@ -69,7 +69,7 @@ async function agentOf({ agent }: ConnectOptions, editor: Editor, questions: Que
   return chosen;
 }
 
-/** Puts the settings into the text: a section that is not there as a whole, else each one in place, so that the rest of it stays. */
+/** Writes the settings into the text: a missing section as a whole, else each setting in place, so that the rest of the section stays. */
 export function place(editor: Editor, { section, channel, server: serverAt }: Form, settings: readonly Setting[], { server, set = [] }: ConnectOptions): void {
   if (editor.get(section) === undefined) editor.set(section, JSON.stringify(nested(settings)));
   else for (const [path, value] of settings) editor.set(`${section}.${path.join(".")}`, typeof value === "string" ? value : JSON.stringify(value));

@@ -6,7 +6,7 @@ import type { Form } from "./form.ts";
 import { provideSecrets } from "./secrets.ts";
 import type { ConnectOptions } from "./settings.ts";
 
-/** What the set-up of a channel works with, and how to take back what it kept. */
+/** Host of a channel's set-up, and the way to undo what it stored. */
 export interface Setup {
   readonly host: SetupHost;
   /** The variables that the channel refers to. */

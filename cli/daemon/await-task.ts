@@ -3,16 +3,16 @@ import type { TaskResult, Trace } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 
-/** Milliseconds between two looks at a task that is waited for. */
+/** Poll interval for a task, in milliseconds. */
 export const LOOK_MS = 500;
 /** A daemon that ended without good-bye, or to be started anew, may take as long to be back. */
 export const BACK_MS = 60_000;
 /** One that was stopped for good has taken its note away; a moment more, in case that is just being written. */
-const STOPPED_MS = 2_000;
+export const STOPPED_MS = 2_000;
 
 /**
- * Goes on waiting for a task after the daemon broke off, and answers with its result however often the daemon restarts meanwhile.
- * Throws `SVC_CLI_TASK_LEFT` when the daemon does not come back.
+ * Continues to wait for a task after the connection to the daemon broke, and resolves with its result however often the daemon restarts in between.
+ * Throws `SVC_CLI_TASK_LEFT` if the daemon does not return.
  */
 export async function awaitTask(cli: Cli, task: string): Promise<TaskResult> {
   cli.say(`\nThe connection to the daemon broke; waiting for it and for task ${task} ...`);

@@ -3,12 +3,13 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, realpathSync 
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { requireRestored } from "../backup/half-restored.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
 import { type DaemonNote, stranger } from "../own-daemon.ts";
 
-/** How long a daemon may take to come up, in milliseconds. */
+/** Timeout of a daemon's start, in milliseconds. */
 export const START_MS = 60_000;
 
 // Not imported: a daemon in the foreground loads this file and starts no process.
@@ -17,7 +18,7 @@ const childProcess = () => process.getBuiltinModule("node:child_process");
 /** Milliseconds without a lock holder after which no daemon is starting. */
 const ALONE_MS = 15_000;
 
-/** Start the daemon in a session of its own and print its verdict: up, with what is wrong with it, or why not. */
+/** Starts the daemon in a session of its own and prints the result: up, with its problems, or why not. */
 export async function startDetached(cli: Cli, flags: readonly string[]): Promise<void> {
   const note = await launch(cli, flags);
   if (note === undefined) return;
@@ -53,6 +54,7 @@ export function ownProgram(): string {
 
 /** As `startDetached`, silent when it is up. Undefined when it ended: its last words are said and its exit code is ours. */
 export async function launch(cli: Cli, flags: readonly string[]): Promise<DaemonNote | undefined> {
+  requireRestored(cli);
   if (!existsSync(cli.file)) throw fail("SVC_CLI_NO_CONFIG", { file: cli.file });
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
   const errors = openSync(`${cli.logFile}.start`, "w", 0o600);
@@ -115,7 +117,19 @@ export async function startSuccessor(): Promise<void> {
   child.unref();
 }
 
-/** What the newest detached daemon said before it had a log. */
+/**
+ * Starts the daemon again in the terminal of this process, which waits for its end: no supervisor would restart it there. Ctrl-C and the end
+ * of the terminal reach the new process directly, so only SIGTERM is forwarded.
+ */
+export function successorHere(): { readonly ended: Promise<number>; signal(signal: string): void } {
+  const child = childProcess().spawn(process.execPath, [...process.execArgv, ...process.argv.slice(1)], { stdio: "inherit" });
+  return {
+    ended: once(child, "exit").then(([code]) => (typeof code === "number" ? code : EXIT.failed)),
+    signal: (signal) => void (signal === "SIGTERM" && child.kill(signal)),
+  };
+}
+
+/** Returns the output of the newest detached daemon from before it had a log. */
 export function firstWords(cli: Cli): string {
   const file = `${cli.logFile}.start`;
   return existsSync(file)
@@ -133,7 +147,7 @@ export async function stopDaemon(cli: Cli, { seconds, now }: { readonly seconds:
   const { pid } = holder;
   const state = await stateOf(cli);
   const stopping = state === "draining";
-  // A daemon that is asked twice does not wait for running work any more.
+  // On a second signal the daemon no longer waits for running work.
   if (!stopping) process.kill(pid, "SIGTERM");
   // Another signal: the same one twice may arrive once.
   if (now) process.kill(pid, "SIGINT");
@@ -160,7 +174,7 @@ async function stateOf(cli: Cli): Promise<string | undefined> {
   }
 }
 
-/** What a daemon leaves behind that stopped for good. */
+/** Note of a daemon that stopped for good. */
 export interface StopNote {
   readonly pid: number;
   /** Tasks that were running when it ended. */
@@ -170,14 +184,14 @@ export interface StopNote {
 /** The file in which a stopping daemon leaves how its run ended, for `svc stop` to report. */
 export const stopNoteOf = ({ dataFolder }: Pick<Cli, "dataFolder">): string => join(dataFolder, "stopped.json");
 
-/** Written after the lock is free: it may take a moment. */
+/** Written after the lock is released: it may take a moment. */
 async function interruptedBy(cli: Cli, pid: number): Promise<number> {
   for (let waited = 0; waited < 1_000; waited += 50) {
     try {
       const note = JSON.parse(readFileSync(stopNoteOf(cli), "utf8")) as StopNote;
       if (note.pid === pid) return note.interrupted;
     } catch {
-      // Not there yet, or never: a daemon that was killed writes none.
+      // Not written yet, or never: a killed daemon writes none.
     }
     await pause(50);
   }

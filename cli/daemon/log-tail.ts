@@ -4,7 +4,7 @@ import { forPeople } from "@svc/kernel/log";
 import { type Cli, plain } from "../cli.ts";
 import { fail } from "../errors.ts";
 
-/** Print the last lines of the log, and go on as they come when `follow` says so. */
+/** Prints the last lines of the log, and follows it if `follow` is true. */
 export async function showLog(cli: Cli, lines: number, follow: boolean): Promise<void> {
   const elsewhere = await writesElsewhere(cli);
   if (!existsSync(cli.logFile)) throw elsewhere ?? fail("SVC_CLI_MISSING", { what: `log at ${cli.logFile}`, next: "svc daemon start" });
@@ -35,7 +35,7 @@ export async function showLog(cli: Cli, lines: number, follow: boolean): Promise
           if (moved !== undefined && moved.ino === then.ino) await showFrom(moved.file, rest, moved.size);
           await showFrom(cli.logFile, from, now.size);
         })
-        // It may be rotated once more while it is read.
+        // The file may be rotated once more while it is read.
         .catch(() => undefined);
     });
   });
@@ -49,7 +49,7 @@ function earlier(cli: Cli): { readonly file: string; readonly size: number; read
   return found && { file, size: found.size, ino: found.ino };
 }
 
-/** A daemon in the foreground keeps no file: what it has to say is where it was started. */
+/** Detects a daemon in the foreground, which has no log file: it writes to its terminal. */
 async function writesElsewhere(cli: Cli): Promise<Error | undefined> {
   const note = cli.note();
   if (note === undefined || note.log !== undefined) return undefined;

@@ -45,7 +45,7 @@ async function gaveUp(cli: Cli, since: string): Promise<boolean> {
     const { events } = (await cli.request("GET", `/events/recent?kind=status&since=${since}`)) as { events: { data?: { restart?: string } }[] };
     return events.some(({ data }) => data?.restart === "given-up");
   } catch {
-    // It is on its way out.
+    // The daemon is stopping.
     return false;
   }
 }

@@ -3,28 +3,30 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createKernel, type Kernel, lockHolder, unmarkLoading } from "@svc/kernel/daemon";
 import { SDK_VERSION } from "@svc/sdk";
+import { requireRestored } from "../backup/half-restored.ts";
 import { besideUs } from "../catalog.ts";
 import { type Cli, DEFAULT_BIND } from "../cli.ts";
 import { EXIT } from "../exit.ts";
 import type { DaemonNote } from "../own-daemon.ts";
-import { ownProgram, type StopNote, startSuccessor, stopNoteOf } from "./detach.ts";
+import { ownProgram, type StopNote, startSuccessor, stopNoteOf, successorHere } from "./detach.ts";
 import { guardExit } from "./exit-guard.ts";
 import { keepHeapSmall } from "./heap.ts";
 import { notifyReady, notifyStopping, startWatchdog } from "./sd-notify.ts";
 import { watchLoop } from "./watchdog.ts";
 
-/** Run the daemon in this process until a signal asks it to stop, or somebody to restart. */
+/** Runs the daemon in this process until a signal, or a request to restart. */
 export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean; readonly watchdog: boolean }): Promise<void> {
   process.umask(0o077);
+  requireRestored(cli);
   await predecessorGone(cli);
   const configText = options.lastGood ? await lastGoodText(cli) : undefined;
   const background = process.env.SVC_DETACHED === "1";
-  // Looked up now: afterwards the terminal may be gone.
+  // Read now: later the terminal may be closed.
   const atTerminal = !background && process.stdin.isTTY === true;
   const restarting = new AbortController();
   const exit = guardExit();
   const unwatch = options.watchdog ? watchLoop(cli, { respawn: background, lastGood: options.lastGood }) : () => {};
-  // Until there is something to stop, a signal just ends the process; what was being loaded then did nothing wrong.
+  // Until the kernel can be stopped, a signal just ends the process; remove the mark: the plugin being loaded is not to blame.
   let signalled = (_signal: string): void => {
     unmarkLoading(cli.dataFolder);
     exit(EXIT.ok);
@@ -40,6 +42,7 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
     dataFolder: cli.dataFolder,
     // The kernel reads their manifests, once, and leaves out packages without one.
     known: besideUs(),
+    offered: async () => (await import("../plugin/offered.js")).offeredPlugins(),
     listen: true,
     log: { level: process.env.SVC_LOG_LEVEL ?? "info", destination: background ? cli.logFile : "stderr", pretty: !background && process.stderr.isTTY === true },
     version: SDK_VERSION,
@@ -70,7 +73,7 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
     let stopping = false;
     signalled = (signal) => {
       if (stopping) {
-        // Asked twice: no more waiting for running work.
+        // Second signal: do not wait for running work any more.
         kernel.stop({ drainSeconds: 0 }).catch(() => {});
         return;
       }
@@ -91,14 +94,17 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
     rmSync(join(cli.dataFolder, "daemon.json"), { force: true });
     writeFileSync(stopNoteOf(cli), JSON.stringify({ pid: process.pid, interrupted } satisfies StopNote), { mode: 0o600 });
   }
-  if (restarting.signal.aborted) await startAnew(cli, background);
+  if (restarting.signal.aborted)
+    await startAnew(cli, { background, atTerminal }, (act) => {
+      signalled = act;
+    });
   leave(kernel, exit);
 }
 
-/** How long what plugins left open may keep a process that has stopped, in milliseconds. */
+/** Time for which resources left open by plugins may keep a stopped process alive, in milliseconds. */
 const LEFT_OPEN_MS = 1_000;
 
-/** By itself the process ends when nothing is open any more. A connection or timer of an engine that was given up must not keep it for ever. */
+/** Forces the exit: a connection or timer left by an abandoned engine must not keep the process alive. */
 function leave(kernel: Kernel, exit: (code: number) => never): void {
   setTimeout(() => {
     const open = [...new Set(process.getActiveResourcesInfo())].join(", ");
@@ -107,10 +113,20 @@ function leave(kernel: Kernel, exit: (code: number) => never): void {
   }, LEFT_OPEN_MS).unref();
 }
 
-/** A detached daemon starts its successor itself; otherwise the supervisor does, on the exit code. */
-async function startAnew(cli: Cli, background: boolean): Promise<void> {
+/** A detached daemon, and one in a terminal, start their successor themselves; otherwise the supervisor does, on the exit code. */
+async function startAnew(
+  cli: Cli,
+  { background, atTerminal }: { readonly background: boolean; readonly atTerminal: boolean },
+  onSignal: (act: (signal: string) => void) => void,
+): Promise<void> {
   const supervised = process.env.NOTIFY_SOCKET !== undefined;
   if (background && !supervised) return startSuccessor();
+  if (atTerminal && !supervised) {
+    const successor = successorHere();
+    onSignal(successor.signal);
+    process.exitCode = await successor.ended;
+    return;
+  }
   process.exitCode = EXIT.restart;
   if (!supervised) cli.say(`The daemon has ended to be started anew by whatever watches over it (exit code ${EXIT.restart}).`);
 }
@@ -126,7 +142,7 @@ async function predecessorGone(cli: Cli): Promise<void> {
   }
 }
 
-/** Uncaught errors: a plugin's are counted against the plugin and the daemon goes on; one without an owner ends the daemon, to be restarted. */
+/** Handles uncaught errors: one caused by a plugin is counted against it and the daemon continues; any other ends the daemon, to be restarted. */
 function catchStrays(kernel: Kernel, exit: (code: number) => never): void {
   const stray = (error: unknown) => {
     if (kernel.stray(error)) return;
@@ -156,7 +172,7 @@ function writeNote(cli: Cli, kernel: Kernel, background: boolean): void {
     ...(background ? { log: cli.logFile } : {}),
     program: realpathSync(ownProgram()),
   };
-  // Whole at once: a command that looks in that moment must not read the half of it.
+  // Written atomically: a command that reads at that moment must not see half of it.
   const file = join(cli.dataFolder, "daemon.json");
   writeFileSync(`${file}.new`, JSON.stringify(note), { mode: 0o600 });
   renameSync(`${file}.new`, file);
@@ -169,8 +185,8 @@ function announce(cli: Cli, kernel: Kernel): void {
   for (const problem of kernel.health().problems) cli.say(`problem: ${problem}`);
   if (agent === undefined) return;
   cli.say("\nTry it from another terminal:");
+  cli.say(`  ${process.env.npm_lifecycle_event === undefined ? "" : "npx "}svc daemon send ${agent.id} "hello"`);
   cli.say(`  curl -N -X POST http://${address?.host}:${address?.port}/task -H 'content-type: application/json' -d '{"agent":"${agent.id}","message":"hello"}'`);
-  cli.say(`  npx svc daemon send ${agent.id} "hello"`);
 }
 
 async function lastGoodText(cli: Cli): Promise<string> {

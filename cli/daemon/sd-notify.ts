@@ -1,6 +1,6 @@
 /**
- * Tell systemd (sd_notify(3)): READY=1 once the API answers, WATCHDOG=1 at half the interval while healthy, STOPPING=1 at the end.
- * Without NOTIFY_SOCKET nothing happens. Node has no unix datagram sockets, so systemd's own systemd-notify carries the words.
+ * Notifies systemd (sd_notify(3)): READY=1 once the API answers, WATCHDOG=1 at half the interval while healthy, STOPPING=1 at the end. No effect
+ * without NOTIFY_SOCKET. Node has no unix datagram sockets, so the message is sent by systemd's own systemd-notify.
  */
 function notify(state: string): void {
   if (process.env.NOTIFY_SOCKET === undefined) return;

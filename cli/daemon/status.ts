@@ -13,7 +13,7 @@ interface EngineLine {
   readonly detail: string;
 }
 
-/** A window of a budget, as the plugin that counts them tells it. */
+/** A window of a budget, as reported by the plugin that counts it. */
 interface BudgetLine {
   readonly agent: string;
   readonly period: string;
@@ -21,16 +21,16 @@ interface BudgetLine {
   readonly caps: readonly { readonly measure: string; readonly used: number; readonly cap: number }[];
 }
 
-/** The plugin that counts what agents use. */
+/** The plugin that measures the agents' usage. */
 const BUDGETS = "feature-budgets";
 /** An engine that takes longer to answer is shown without a word on it, in milliseconds. */
 const PROBE_MS = 4_000;
 
-/** Everything an operator wants to know first, in one glance. `plugins` adds the whole list of them to the JSON. */
+/** Prints the operator's overview. `plugins` adds the complete list of them to the JSON. */
 export async function status(cli: Cli, { plugins: listed }: { readonly plugins: boolean }): Promise<void> {
   const health = (await cli.request("GET", "/health")) as Health & { readonly folder?: string };
   if (health.plugins === undefined) {
-    // Asked with --node from another machine.
+    // Requested from another machine with --node.
     const more = "What runs there and what is not well is in: svc node list";
     cli.print(`It is ${health.state}${health.ok ? "" : ", and not ready for work"}. ${more}`, health);
     if (!health.ok) process.exitCode = 1;
@@ -96,14 +96,14 @@ function budgetRow({ agent, period, to, caps }: BudgetLine): readonly [string, s
   return ["budget", `${agent === "*" ? "all agents" : agent}, this ${period}: ${full}${used}`];
 }
 
-/** What is not known hides nothing else. */
+/** A failure here must not hide the rest. */
 const budgetsOf = (cli: Cli): Promise<readonly BudgetLine[] | undefined> =>
   (cli.request("GET", "/budgets") as Promise<{ budgets: readonly BudgetLine[] }>).then(
     ({ budgets }) => budgets,
     () => undefined,
   );
 
-/** One agent of each tier is asked: what it says of its engine holds for the others. */
+/** Probes one agent of each tier: its engine's state holds for the others. */
 async function probe(cli: Cli, agents: readonly AgentLine[]): Promise<EngineLine[]> {
   const first = new Map(agents.map(({ id, tier }) => [tier, id] as const).toReversed());
   const { withTimeout } = await import("@svc/sdk");

@@ -26,7 +26,7 @@ export async function watch(cli: Cli, options: Readonly<Record<string, unknown>>
   }
 }
 
-/** Whose it is stands behind what happened: agent, chat, task. */
+/** Formats an event; agent, chat and task follow the summary. */
 function lineOf({ at, kind, type, agentId, ref, summary, data = {} }: Event): string {
   const task = data.taskId ?? (kind === "agent" ? ref : undefined);
   const where = data.conversation ?? data.channel;

@@ -3,7 +3,7 @@ import { blame } from "@svc/kernel/daemon";
 import type { Cli } from "../cli.ts";
 import { ownProgram } from "./detach.ts";
 
-/** What the watching thread is told. */
+/** Input of the watchdog thread. */
 export interface Watched {
   readonly beat: SharedArrayBuffer;
   /** The name of the global symbol under which a main thread that does nothing else any more still says whose code is running. */

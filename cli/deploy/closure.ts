@@ -11,7 +11,7 @@ export interface Part {
   readonly from: string;
   /** Its place in the copy, below the folder that holds `node_modules`. */
   readonly to: string;
-  /** A link into a workspace: what npm would publish of it is copied. Otherwise it is copied as it lies there. */
+  /** Whether it is a link into a workspace: then only the files that npm would publish are copied. Otherwise the whole folder is copied. */
   readonly workspace: boolean;
 }
 
@@ -26,12 +26,12 @@ interface PackageFile {
 }
 
 /**
- * The packages that the running program and the plugins beside it need: what stands in their scope folder, and every package that these
- * depend on, each at the place at which Node finds it. `beside`: the packages to begin with; `own`: the folder of this one. What only building or testing needs is not among them.
+ * Returns the packages that the running program and the plugins beside it need: those in their scope folder, and all their dependencies, each at the
+ * place at which Node finds it. `beside`: the packages to begin with; `own`: the folder of this one. Development dependencies are excluded.
  */
 export function closure(beside: readonly string[] = besideUs(), own: string = OWN): Part[] {
   const parts = new Map<string, Part>();
-  // Installed by itself this package lies around the others, and not beside them.
+  // If this package was installed alone, the other packages are in its own node_modules, not beside it.
   const modules = join(own, "node_modules");
   if (nameOf(own) === PACKAGE && beside.some((folder) => dirname(dirname(folder)) === modules)) {
     const to = join("node_modules", PACKAGE);
@@ -59,7 +59,7 @@ function visit(part: Part, modules: string, parts: Map<string, Part>): void {
   }
 }
 
-/** Where Node finds `name` for `part`: in its own `node_modules`, in those of the packages around it, or at the top. */
+/** Resolves `name` for `part` as Node does: in its own `node_modules`, in those of the packages around it, or at the top. */
 function find(name: string, part: Part, modules: string): Part | undefined {
   for (let around: Place | undefined = part; around !== undefined; around = outer(around)) {
     const inner = join(around.from, "node_modules", name);

@@ -4,13 +4,14 @@ import { openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
+import { quantity } from "../quantity.ts";
 import { checkWay, runFar, type Way } from "./far.ts";
 import type { Look } from "./far-side.ts";
 import type { Order, Outcome } from "./order.ts";
 import { packProgram, type Release } from "./pack.ts";
 import { choose, literalsIn, type Settings } from "./sent-settings.ts";
 
-/** What came of one machine. */
+/** Result for one machine. */
 interface Result {
   readonly target: string;
   readonly release: string;
@@ -21,8 +22,8 @@ interface Result {
 const MB = 1_048_576;
 
 /**
- * Brings the running program and a configuration to each target, one after the other, and makes it what runs there. The first that does
- * not come to a good end is the last that is tried; the exit code says how that was.
+ * Deploys the running program and a configuration to each target, one after the other, and activates it. Stops at the first failure; the exit code
+ * identifies its kind.
  */
 export async function deploy(cli: Cli, targets: readonly string[], options: Readonly<Record<string, unknown>>): Promise<void> {
   const ways = await Promise.all(targets.map((target) => wayTo(cli, target, options)));
@@ -33,7 +34,7 @@ export async function deploy(cli: Cli, targets: readonly string[], options: Read
   const release = await packProgram(version);
   const results: Result[] = [];
   try {
-    cli.say(`${release.name}: ${release.packages} packages, ${release.files} files, ${(release.bytes / MB).toFixed(1)} MB to send`);
+    cli.say(`${release.name}: ${quantity(release.packages, "package")}, ${quantity(release.files, "file")}, ${(release.bytes / MB).toFixed(1)} MB to send`);
     for (const [index, way] of ways.entries()) {
       const result = await deployTo(cli, way, release, settings, options).catch((error) => failed(way.host, release, error));
       results.push(result);
@@ -106,7 +107,7 @@ function requireAlike(way: Way, look: Look, { native }: Release): void {
 /** `held` and `up` come as lines while the far side still works. */
 async function activate(way: Way, order: Order, say: (text: string) => void): Promise<Outcome> {
   let outcome: Outcome | undefined;
-  // A held restart may be a day away: nobody stays on the line for it.
+  // A held restart may be a day away: do not keep the connection open for it.
   const told = new AbortController();
   const held = new Promise<Outcome>((resolve, reject) => {
     const onLine = (line: Readonly<Record<string, unknown>>) => {
@@ -188,7 +189,7 @@ async function wayTo(cli: Cli, target: string, options: Readonly<Record<string, 
   };
 }
 
-/** The host in the address of the peer of that name. Undefined where svc.json names no such peer. */
+/** Returns the host in the address of the peer of that name. Undefined if svc.json has no such peer. */
 function peerHost(cli: Cli, target: string): string | undefined {
   if (target.includes("@") || !existsSync(cli.file)) return undefined;
   try {

@@ -5,7 +5,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { lockHolder } from "@svc/kernel";
 import { INSTANCE_EXPECTED, readInstance } from "@svc/kernel/instance";
 import { ask } from "../client.ts";
-import type { DaemonNote } from "../own-daemon.ts";
+import { type DaemonNote, readNote } from "../own-daemon.ts";
 
 /** The daemon of the folder that is deployed to, seen from its own machine. */
 export interface FarDaemon {
@@ -16,7 +16,7 @@ export interface FarDaemon {
   svc(args: readonly string[], signal?: AbortSignal): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
   /** Ends when no process has held the data folder for a while, or with `signal`. */
   deserted(signal: AbortSignal): Promise<void>;
-  /** What a daemon that did not come up said first. */
+  /** Returns the first output of a daemon that did not come up. */
   lastWords(): string;
   /** Undefined once a daemon other than `not` runs that release and is healthy; else why not. */
   sickness(release: string, not: number | undefined): Promise<string | undefined>;
@@ -29,7 +29,7 @@ export interface FarDaemon {
 const LOOK_MS = 100;
 /** A new daemon must stay healthy this long, in milliseconds. */
 const SETTLE_MS = 2_000;
-/** So long without a process, and none is starting. */
+/** Time without a process, while none is starting, after which the daemon counts as down. */
 const ALONE_MS = 15_000;
 const HEALTH_MS = 3_000;
 const END_MS = 20_000;
@@ -41,13 +41,7 @@ export const programIn = (release: string): string => join(release, "node_module
 export function farDaemon(folder: string): FarDaemon {
   const dataFolder = join(folder, ".svc");
   const pid = () => lockHolder(dataFolder)?.pid;
-  const note = (): DaemonNote | undefined => {
-    try {
-      return JSON.parse(readFileSync(join(dataFolder, "daemon.json"), "utf8"));
-    } catch {
-      return undefined;
-    }
-  };
+  const note = () => readNote(dataFolder);
   const sickness = async (release: string, not: number | undefined): Promise<string | undefined> => {
     const running = pid();
     if (running === undefined || running === not) return "no new daemon has come up";
@@ -116,7 +110,7 @@ async function signal(pid: number, name: NodeJS.Signals): Promise<void> {
   try {
     process.kill(pid, name);
   } catch {
-    // It is gone.
+    // The process has ended.
   }
 }
 
@@ -137,7 +131,7 @@ export function isOf(program: string, folder: string, release: string): boolean 
 function run(folder: string, args: readonly string[], signal?: AbortSignal): Promise<{ code: number | null; out: string; err: string }> {
   return new Promise((resolve) => {
     const program = programIn(join(folder, "current"));
-    // SVC_CONFIG and the task of somebody's shell are not the daemon's.
+    // The daemon must not inherit SVC_CONFIG and the task id from a user's shell.
     const { SVC_CONFIG: _config, SVC_TASK_ID: _task, ...env } = process.env;
     const child = spawn(process.execPath, [program, ...args], {
       cwd: folder,

@@ -19,26 +19,26 @@ import {
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 
-// This file runs on the far machine before anything of ours is there: it is sent as text, and imports nothing but Node's own modules.
+// This file runs on the far machine before any other file of ours is there: it is sent as text, and imports only Node's own modules.
 
-/** What the far side is asked. */
+/** Command for the far side. */
 export type Errand =
   | { readonly do: "look"; readonly folder: string; readonly release: string }
   | { readonly do: "receive"; readonly folder: string; readonly release: string; readonly sha256: string; readonly bytes: number }
   | { readonly do: "activate"; readonly folder: string; readonly release: string; readonly order: unknown };
 
-/** What a look at the far machine says. */
+/** State of the far machine. */
 export interface Look {
   readonly node: string;
   readonly platform: string;
   readonly arch: string;
-  /** The version of Node's binary interface: what is compiled for another one does not load. */
+  /** ABI version of Node: native modules compiled for another one do not load. */
   readonly abi: string;
   readonly folder: string;
   /** The release that `current` leads to. */
   readonly current?: string;
   readonly releases: readonly string[];
-  /** That release is there, as a whole. */
+  /** Whether that release exists and is complete. */
   readonly there: boolean;
   readonly freeBytes: number;
   /** The process that deploys there now. */
@@ -46,11 +46,11 @@ export interface Look {
   /** SHA-256 of the configuration there, and of the one that the newest deployment put there. */
   readonly config?: string;
   readonly deployedConfig?: string;
-  /** How the newest deployment ended. */
+  /** Result of the newest deployment. */
   readonly last?: unknown;
 }
 
-/** Written into a release once all of it is on the disk. */
+/** Marker file of a complete release, written after everything else is on disk. */
 const WHOLE = ".whole";
 const TAIL_MS = 100;
 
@@ -58,7 +58,7 @@ const tell = (line: unknown): void => {
   process.stdout.write(`${JSON.stringify(line)}\n`);
 };
 
-/** Does one errand and tells what came of it as lines of JSON on standard output. `input`: what the near side sends after the errand. */
+/** Runs one command and reports its result as lines of JSON on standard output. `input`: the data after the command. */
 export async function farSide(errand: Errand, input: AsyncIterable<Buffer>): Promise<void> {
   try {
     const folder = resolve(homedir(), errand.folder);
@@ -98,7 +98,7 @@ function look(folder: string, release: string): Look {
   };
 }
 
-/** Unpacks the archive beside the others and gives it its name when all of it is on the disk: a copy that breaks off is never a release. */
+/** Unpacks the archive into a temporary folder and renames it when all of it is on disk: an interrupted copy never becomes a release. */
 async function receive(folder: string, { release, sha256, bytes }: Errand & { do: "receive" }, input: AsyncIterable<Buffer>): Promise<void> {
   const releases = join(folder, "releases");
   mkdirSync(releases, { recursive: true, mode: 0o700 });
@@ -111,7 +111,7 @@ async function receive(folder: string, { release, sha256, bytes }: Errand & { do
     sync(incoming);
     writeFileSync(join(incoming, WHOLE), "");
     const target = join(releases, release);
-    // Somebody else has brought the same one meanwhile.
+    // Another process has transferred the same release in between.
     if (existsSync(join(target, WHOLE))) return drop();
     rmSync(target, { recursive: true, force: true });
     renameSync(incoming, target);
@@ -156,8 +156,8 @@ async function unpack(incoming: string, sha256: string, bytes: number, input: As
 }
 
 /**
- * Starts the release's own program for the switch, in a session of its own: it comes to its end, the new daemon up or the old one back,
- * whatever becomes of this connection. What it writes is passed on while the connection holds.
+ * Starts the release's own program for the switch, in a session of its own: it completes, with the new daemon up or the old one restored, even if
+ * this connection breaks. Its output is forwarded while the connection holds.
  */
 async function activate(folder: string, { release, order }: Errand & { do: "activate" }): Promise<void> {
   const releases = join(folder, "releases");
@@ -188,13 +188,13 @@ async function activate(folder: string, { release, order }: Errand & { do: "acti
   if (code !== 0) tell({ ended: code ?? null });
 }
 
-/** Without what belongs to this connection alone. */
+/** Returns the environment without the variables of this connection. */
 function environment(): NodeJS.ProcessEnv {
   const { SSH_CLIENT: _client, SSH_CONNECTION: _connection, SSH_TTY: _tty, SSH_AUTH_SOCK: _agent, ...env } = process.env;
   return env;
 }
 
-/** Removes what broken copies and switches have left whose process is gone. */
+/** Removes leftovers of copies and switches whose process has ended. */
 function sweep(releases: string): void {
   for (const name of readdirSync(releases)) {
     const pid = /^\.(?:incoming-|order-\d+-|log-\d+-)(\d+)/.exec(name)?.[1];
@@ -238,7 +238,7 @@ function linkOf(path: string): string | undefined {
 
 const firstThere = (folder: string): string => (existsSync(folder) ? folder : firstThere(resolve(folder, "..")));
 
-/** What was written below `folder` is on the disk when this returns, as far as the system says so. */
+/** Flushes everything written below `folder` to the disk, as far as the system reports it. */
 function sync(folder: string): void {
   const open = openSync(folder, "r");
   try {

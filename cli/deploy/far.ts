@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { fail } from "../errors.ts";
 import type { Errand } from "./far-side.ts";
 
-/** How the far machine is reached. */
+/** Access to the far machine. */
 export interface Way {
   /** `host` or `user@host`, as ssh takes it. */
   readonly host: string;
@@ -25,7 +25,7 @@ export interface Told {
 const HOST = /^(?!-)(?:(?!-)[\w.+-]+@)?(?!-)(?:[\w.-]+|\[?[\da-fA-F:]+\]?)$/;
 const NODE = /^\/[\w./+-]+$/;
 
-/** Throws `SVC_CLI_USAGE` for what ssh or a shell could take for anything but a host and a program. */
+/** Throws `SVC_CLI_USAGE` unless ssh and a shell can only read the values as a host and a program. */
 export function checkWay({ host, node }: Way): void {
   if (!HOST.test(host)) throw fail("SVC_CLI_USAGE", { reason: `${JSON.stringify(host)} is no host; give a peer of svc.json, host or user@host` });
   if (node !== undefined && !NODE.test(node))
@@ -33,8 +33,8 @@ export function checkWay({ host, node }: Way): void {
 }
 
 /**
- * What the far shell is given, always the same: the program that reads the errand from standard input. No word of the configuration is in
- * it. 16 digits say how long the code and the errand are that follow; the rest of the input is the errand's.
+ * Constant command for the far shell: a program that reads the command from standard input. It contains nothing of the configuration. 16 digits give
+ * the lengths of the code and the command that follow; the rest of the input is data for the command.
  */
 const RECEIVER = [
   "const i=process.stdin[Symbol.asyncIterator]();let b=Buffer.alloc(0);",
@@ -47,19 +47,20 @@ const SSH = ["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "Serv
 const NOT_FOUND = 127;
 const SSH_FAILED = 255;
 
-/** Who hears what the far side says. */
+/** Callbacks for the output of the far side. */
 export interface Listening {
   onLine(line: Told): void;
-  /** A line that is none of ours, such as the words of a program that failed. */
+  /** A line in another format, such as the output of a failed program. */
   onText?(line: string): void;
   /** A file that is sent after the errand. */
   readonly body?: string;
-  /** Ends the connection; what the far side has begun goes on. */
+  /** Ends the connection; work begun on the far side continues. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Runs an errand on the far machine over the system's ssh and gives each line to `onLine` as it comes. Throws `SVC_CLI_DEPLOY` where there is no connection, no Node, or the connection breaks before the errand has ended.
+ * Runs an errand on the remote machine over the system's ssh and passes each line of its output to `onLine`. Throws `SVC_CLI_DEPLOY` if there is no
+ * connection or no Node, or if the connection breaks before the errand has ended.
  */
 export async function runFar(way: Way, errand: Errand, { onLine, onText, body, signal }: Listening): Promise<void> {
   const code = readFileSync(new URL("./far-side.js", import.meta.url));
@@ -89,7 +90,7 @@ export async function runFar(way: Way, errand: Errand, { onLine, onText, body, s
   child.stdin.write(`${String(code.length).padStart(8, "0")}${String(asked.length).padStart(8, "0")}`);
   child.stdin.write(code);
   child.stdin.write(asked);
-  // Left open without a body: its end would tell nothing.
+  // Without a body stdin stays open: closing it would carry no meaning.
   if (body !== undefined) createReadStream(body).pipe(child.stdin);
   let error: Told | undefined;
   let foreign = "";

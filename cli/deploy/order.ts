@@ -1,4 +1,4 @@
-/** What the far side is to do with a release that is there, as the near side writes it. */
+/** Order of the near side to activate a release that is already there. */
 export interface Order {
   readonly folder: string;
   readonly release: string;
@@ -9,20 +9,20 @@ export interface Order {
   /** For `shutdown.restart.allowBy`. */
   readonly by: string;
   readonly reason: string;
-  /** How long the new daemon may take until it is healthy, in seconds. */
+  /** Time limit for the new daemon to become healthy, in seconds. */
   readonly waitSeconds: number;
-  /** How many former releases stay. */
+  /** Number of former releases to keep. */
   readonly keep: number;
 }
 
-/** How a switch ended. */
+/** Result of a switch. */
 export type Outcome =
   | { readonly outcome: "up"; readonly release: string; readonly former?: string; readonly pid: number; readonly address: string }
-  /** The restart waits for its window; the far side goes on by itself. */
+  /** The restart waits for its window; the remote process continues by itself. */
   | { readonly outcome: "held"; readonly release: string; readonly at: string }
-  /** Nothing was switched; what ran runs. */
+  /** Nothing was switched; the running release continues. */
   | { readonly outcome: "refused"; readonly reason: string; readonly kind: "busy" | "config" | "foreign" | "failed" }
-  /** The new release did not start and the former one is back; `back` false: it is not, either. */
+  /** The new release did not start and the former one was restored; `back` false: that failed, too. */
   | { readonly outcome: "back"; readonly reason: string; readonly former?: string; readonly back: boolean };
 
 /** A step of a switch, for people. */

@@ -16,7 +16,7 @@ export interface Release {
   /** Of the archive. */
   readonly bytes: number;
   readonly sha256: string;
-  /** Of what is unpacked. */
+  /** Size of the unpacked release. */
   readonly unpackedBytes: number;
   readonly files: number;
   readonly packages: number;
@@ -26,14 +26,14 @@ export interface Release {
   remove(): void;
 }
 
-/** Of the folder in which it is made; the process stands behind it. */
+/** Prefix of the temporary folder, followed by the process id. */
 const PREFIX = "svc-deploy-";
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** The file in a release that says what it is. */
+/** File in a release with its description. */
 export const RELEASE_FILE = "release.json";
 
-/** Packs the running program with its plugins and everything that these need, as npm would publish it: no registry is asked on either side. */
+/** Packs the running program with its plugins and all their dependencies, as npm would publish it: without a registry on either side. */
 export async function packProgram(version: string): Promise<Release> {
   sweep();
   let made: string | undefined;
@@ -87,7 +87,7 @@ export async function packProgram(version: string): Promise<Release> {
 /** Parts of their own, and the release before this one (see `svc upgrade`). */
 const LEFT_OUT: ReadonlySet<string> = new Set(["node_modules", FORMER]);
 
-/** Removes what deployers that were killed have left, each known by its process. */
+/** Removes leftovers of killed deployers, recognised by their process ids. */
 function sweep(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = name.startsWith(PREFIX) ? /^(\d+)-\w{6}$/.exec(name.slice(PREFIX.length))?.[1] : undefined;
@@ -109,7 +109,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** What npm would publish of each, unpacked at its place. */
+/** Unpacks the files that npm would publish of each workspace into its place. */
 async function copyWorkspaces(parts: readonly Part[], tree: string, folder: string): Promise<void> {
   if (parts.length === 0) return;
   const packed = join(folder, "packed");

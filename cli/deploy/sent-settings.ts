@@ -1,16 +1,19 @@
 import { createHash } from "node:crypto";
 import type { Look } from "./far-side.ts";
 
-/** What the near side has for the configuration of the far side. */
+/** Configuration that the near side offers. */
 export interface Settings {
-  /** `own`: this folder's svc.json; `given`: a file that was named; `keep`: none. */
+  /** `own`: this folder's svc.json; `given`: a file named by an option; `keep`: none. */
   readonly how: "own" | "given" | "keep";
   readonly config?: string;
   readonly file?: string;
   readonly env?: string;
 }
 
-/** The configuration to send, if any, with a sentence that says why. One that was changed or written there is nobody's to replace without being named. */
+/**
+ * Chooses the configuration to send, if any, with a sentence that explains it. A configuration that was edited there is only replaced on an explicit
+ * option.
+ */
 export function choose({ how, config, file, env }: Settings, { config: there, deployedConfig }: Look): { readonly config?: string; readonly words: string } {
   const also = env === undefined ? "" : ", with .env";
   if (how === "keep" || config === undefined) return { words: `the configuration there stays${also}` };
@@ -20,7 +23,7 @@ export function choose({ how, config, file, env }: Settings, { config: there, de
   return { config, words: `the configuration is ${file}${also}` };
 }
 
-/** The paths of credentials that stand in a document itself; the editor masks these, and leaves references as they are. */
+/** Returns the paths of credentials written in a document itself; the editor masks these, and leaves references unchanged. */
 export function literalsIn(document: unknown, path = ""): string[] {
   if (document === "***") return [path];
   if (typeof document !== "object" || document === null) return [];

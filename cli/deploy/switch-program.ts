@@ -4,7 +4,7 @@ import { tryLock } from "@svc/kernel";
 import type { Order, Outcome, Step } from "./order.ts";
 import { remember, switchTo } from "./switch-release.ts";
 
-// Runs on the far machine, from the new release, in a session of its own: it ends what it began, even when nobody listens any more.
+// Runs on the remote machine, from the new release, in a session of its own: it completes even if the connection breaks.
 const order = JSON.parse(readFileSync(process.argv[2] as string, "utf8")) as Order;
 const tell = (line: Step | Outcome): void => {
   try {

@@ -5,11 +5,11 @@ import { join, relative } from "node:path";
 import { type FarDaemon, farDaemon, isOf, programIn } from "./far-daemon.ts";
 import type { Order, Outcome, Step } from "./order.ts";
 
-/** What stood before a switch, kept until that has ended, so that the next deployment can undo one that was killed. */
+/** State before a switch, kept until that has ended, so that the next deployment can roll back one that was killed. */
 interface Pending {
   readonly release: string;
   readonly former?: string;
-  /** The texts before; null for a file that was not there, absent for one that was left alone. */
+  /** The previous texts; null for a file that did not exist, absent for one that was not changed. */
   readonly config?: string | null;
   readonly env?: string | null;
   readonly pid?: number;
@@ -23,8 +23,8 @@ const WHOLE = ".whole";
 const BACK_SECONDS = 60;
 
 /**
- * Makes a release the one that runs: checks the configuration with it, switches `current`, restarts the daemon by its own rules and asks
- * its health. What does not come up within the time is taken back. To be called by one process at a time.
+ * Activates a release: checks the configuration with it, switches `current`, restarts the daemon by its own rules and polls its health. If it does
+ * not come up in time, it is rolled back. Not concurrent: one process at a time.
  */
 export async function switchTo(order: Order, tell: (line: Step | Outcome) => void): Promise<Outcome> {
   const { folder, release } = order;
@@ -64,7 +64,7 @@ function settle(folder: string, daemon: FarDaemon, { release, keep }: Order, for
   return { outcome: "up", release, ...(former === undefined ? {} : { former }), pid, address: `${host}:${port}` };
 }
 
-/** Undefined once the start was asked for; else why the daemon did not come up. */
+/** Resolves with undefined once the start was requested; else with the reason why the daemon did not start. */
 async function start(daemon: FarDaemon, tell: (line: Step) => void): Promise<string | undefined> {
   tell({ step: "no daemon ran there; starting it" });
   const { code, err } = await daemon.svc(["daemon", "start", "--json"]);
@@ -83,7 +83,7 @@ async function restart(daemon: FarDaemon, pid: number, { by, reason, release }: 
   const { restarted, at } = JSON.parse(out) as { readonly restarted: boolean; readonly at?: string };
   if (restarted || at === undefined) return undefined;
   tell({ outcome: "held", release, at });
-  // The daemon restarts by itself then; this process waits for it, the one who asked is told now.
+  // The daemon restarts by itself then; this process waits for it, and reports to the caller now.
   for (let until = Date.parse(at) + HELD_MS; Date.now() < until && daemon.pid() === pid; ) await new Promise((done) => setTimeout(done, 500));
   return daemon.pid() === pid ? `the restart of ${at} has not come` : undefined;
 }
@@ -91,7 +91,7 @@ async function restart(daemon: FarDaemon, pid: number, { by, reason, release }: 
 /** A held restart has its drain before it, in milliseconds. */
 const HELD_MS = 24 * 3_600_000;
 
-/** What ran before runs again, or runs on. */
+/** Restores the former release, or leaves it running. */
 async function takeBack(folder: string, daemon: FarDaemon, pending: Pending, reason: string, tell: (line: Step) => void): Promise<Outcome> {
   const { former, pid, release } = pending;
   const stayed = pid !== undefined && daemon.pid() === pid;
@@ -108,13 +108,13 @@ async function takeBack(folder: string, daemon: FarDaemon, pending: Pending, rea
   // On a first deployment there is nothing to go back to.
   if (former === undefined || pid === undefined) return { outcome: "back", reason, ...named, back: former !== undefined };
   tell({ step: `going back to ${former}` });
-  // A supervisor starts its service anew by itself; a second start beside it would be refused, and is no harm.
+  // A supervisor restarts its service by itself; a second start is refused and harmless.
   if (supervised && (await daemon.well(former, pid, BACK_SECONDS / 2)) === undefined) return { outcome: "back", reason, ...named, back: true };
   await daemon.svc(["daemon", "start", "--json"]);
   return { outcome: "back", reason, ...named, back: (await daemon.well(former, pid, BACK_SECONDS)) === undefined };
 }
 
-/** A switch whose process was killed is finished where its daemon is up, else taken back. */
+/** Finishes a switch whose process was killed if its daemon is up, else rolls it back. */
 async function recover(folder: string, daemon: FarDaemon, tell: (line: Step) => void): Promise<void> {
   const file = join(folder, "releases", PENDING);
   const text = textOf(file);
@@ -192,7 +192,7 @@ function currentOf(folder: string): string | undefined {
   }
 }
 
-/** Plugins that were installed there import the sdk through a link; it must not lead into a release that will be removed. */
+/** Points the sdk link of plugins installed there away from a release that will be removed. */
 function relinkSdk(folder: string): void {
   const link = join(folder, ".svc/node_modules/@svc/sdk");
   try {
@@ -212,7 +212,7 @@ function prune(folder: string, release: string, former: string | undefined, keep
     .filter((name) => name !== release && name !== former && existsSync(join(releases, name, WHOLE)))
     .sort((a, b) => statSync(join(releases, b, WHOLE)).mtimeMs - statSync(join(releases, a, WHOLE)).mtimeMs);
   for (const name of others.slice(Math.max(0, keep - (former === undefined ? 0 : 1)))) {
-    // Without its mark first: one that is half removed is no release.
+    // Removes the marker first: a partially removed folder is not a release.
     rmSync(join(releases, name, WHOLE), { force: true });
     rmSync(join(releases, name), { recursive: true, force: true });
   }

@@ -9,7 +9,7 @@ export async function checkStore(cli: Cli): Promise<Finding[]> {
     const { storeFor } = await import("../store.ts");
     checked = await (await storeFor(cli)).check?.({ folder: cli.dataFolder, quick: true });
   } catch (failure) {
-    // Which plugin keeps the state is a matter of svc.json, and said there.
+    // Choosing the store is part of svc.json, and reported there.
     return ["SVC_STORE_NONE", "SVC_STORE_SEVERAL"].includes(codeOf(failure) ?? "") ? [] : [error(reasonOf(failure))];
   }
   if (checked === undefined) return [];

@@ -1,13 +1,13 @@
-/** One thing the doctor looked at. What is an error keeps the daemon, or a part of it, from working. */
+/** One finding of the doctor. An error prevents the daemon, or a part of it, from working. */
 export interface Finding {
   readonly level: "ok" | "warning" | "error";
-  /** What is, and what to do about it where something is wrong. */
+  /** The state, and how to fix it if it is wrong. */
   readonly text: string;
 }
 
 /** A check that passed. */
 export const ok = (text: string): Finding => ({ level: "ok", text });
-/** A check that found something that works but should be looked at. */
+/** A finding about something that works but needs attention. */
 export const warning = (text: string): Finding => ({ level: "warning", text });
 /** A check that found something that does not work. */
 export const error = (text: string): Finding => ({ level: "error", text });

@@ -1,12 +1,14 @@
 import { accessSync, constants, existsSync, readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { halfRestored } from "../backup/half-restored.ts";
 import type { Cli } from "../cli.ts";
 import { explainFiles } from "../system-error.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
 
-/** The folder of svc.json and the data folder in it: what a start reads and writes there. */
+/** Checks the folder of svc.json and the data folder in it for access. */
 export function checkPlace(cli: Cli): Finding[] {
-  return [...dataFolder(cli), ...environment(cli.folder)];
+  const half = halfRestored(cli);
+  return [...(half === undefined ? [] : [error(half.message)]), ...dataFolder(cli), ...environment(cli.folder)];
 }
 
 function dataFolder({ folder, dataFolder: data }: Cli): Finding[] {
@@ -21,7 +23,7 @@ function dataFolder({ folder, dataFolder: data }: Cli): Finding[] {
   return (there.mode & 0o077) === 0 ? [ok(`${data} can be written`)] : [warning(`${data} is readable by others; run: chmod 700 ${data}`)];
 }
 
-/** Lines of `.env` that are no assignment: Node leaves them out without a word. Its mode is judged with the configuration. */
+/** Reports lines of `.env` that are not assignments: Node ignores them silently. The mode of the file is checked with the configuration. */
 function environment(folder: string): Finding[] {
   const file = join(folder, ".env");
   if (!existsSync(file)) return [];
@@ -36,7 +38,7 @@ function environment(folder: string): Finding[] {
   return [warning(`${file}: line ${lines.join(", ")} is no NAME=value and is ignored; write one variable a line`)];
 }
 
-/** Numbers of the lines that assign nothing. A value in quotes may go on over lines. */
+/** Returns the numbers of the lines without an assignment. A quoted value may span several lines. */
 function unassigned(text: string): number[] {
   const found: number[] = [];
   let open: string | undefined;
@@ -69,7 +71,7 @@ export function checkWorkspaces(folder: string, agents: unknown): Finding[] {
   });
 }
 
-/** File systems of the operating system itself: they look writable and are not. */
+/** Virtual file systems: they look writable and are not. */
 const KERNEL_FOLDERS = /^\/(?:proc|sys)(?:\/|$)/;
 
 function nearestFolder(path: string): string {

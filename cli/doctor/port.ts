@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import type { Cli } from "../cli.ts";
 import { explainBind } from "../daemon/start-failure.ts";
 import { stranger } from "../own-daemon.ts";
@@ -10,6 +11,8 @@ export async function checkPort(cli: Cli): Promise<Finding[]> {
   const holder = lockHolder(cli.dataFolder);
   if (holder !== undefined)
     return [error(`a daemon (pid ${holder.pid}) holds this folder and does not answer; look at svc daemon logs, or end it with: kill ${holder.pid}`)];
+  // Where it would listen is not known yet; what is wrong with svc.json is said already.
+  if (!isRead(cli.file)) return [];
   const at = cli.configured();
   const { host, port } = at;
   const code = await whyNotFree(at);
@@ -19,4 +22,13 @@ export async function checkPort(cli: Cli): Promise<Finding[]> {
   return [
     error(explainBind(code, `${host}:${port}`)?.message ?? `the daemon cannot listen on ${host}:${port}: ${code}; set node.bind to an address that it can`),
   ];
+}
+
+function isRead(file: string): boolean {
+  try {
+    JSON.parse(readFileSync(file, "utf8").replace(/^\uFEFF/, ""));
+    return true;
+  } catch {
+    return false;
+  }
 }

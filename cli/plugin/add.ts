@@ -5,12 +5,14 @@ import { describeVerdict } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { requireYes } from "./ask.ts";
+import { bundleIn, PLATFORM } from "./bundle.ts";
 import { requireOwnId, requireOwnNames } from "./clash.ts";
 import { type DependencyRoot, openRoot } from "./dependency-root.ts";
 import { describeChange, describeDeclared, describeDrift, describeObserved, hasGrown } from "./describe.ts";
 import { changeEntries, isIsolated } from "./entries.ts";
 import { declaredOf, look } from "./look.ts";
-import { findOnDemand, requireReleased } from "./on-demand.ts";
+import type { PackageSource } from "./npm.ts";
+import { requireReleased, specOf } from "./on-demand.ts";
 import { changingTree, filesOf, pin } from "./pinned.ts";
 import { sampleText } from "./sample.ts";
 import { isPath, namingTrouble, packageSubject, type Subject, subjectAt } from "./subject.ts";
@@ -18,34 +20,40 @@ import { isPath, namingTrouble, packageSubject, type Subject, subjectAt } from "
 type Options = Readonly<Record<string, unknown>>;
 
 /**
- * Add a plugin: fetch it aside, show what its manifest says, and only after a yes let its code run, behind walls, to see that it does no
- * more; then install it, pin it and name it in svc.json.
+ * Adds a plugin: fetches it aside, shows its manifest, and only after a confirmation runs its code, behind walls, to verify that it does no more;
+ * then installs it, pins it and adds it to svc.json.
  */
 export async function add(cli: Cli, word: string, options: Options): Promise<void> {
   if (word.startsWith("-")) throw fail("SVC_CLI_USAGE", { reason: `'${word}' is no package and no path` });
   if (isPath(word)) return addPath(cli, word, options);
-  const ours = findOnDemand(word);
-  const spec = ours === undefined ? word : `${ours.package}@${ours.version}`;
-  await aside(cli, /\.(tgz|tar\.gz)$/.test(spec) ? resolve(spec) : spec, (fetched) => install(cli, fetched, options));
+  const spec = specOf(word);
+  await aside(cli, /\.(tgz|tar\.gz)$/.test(spec) ? resolve(spec) : spec, async (fetched) => {
+    const bundle = bundleIn(fetched.root.folderOf(fetched.name));
+    if (bundle === undefined) return install(cli, fetched, options);
+    if (bundle.platform !== PLATFORM) cli.say(`warning: the bundle was made on ${bundle.platform}, this is ${PLATFORM}`);
+    for (const plugin of bundle.plugins) await aside(cli, plugin, (one) => install(cli, one, options), bundle.source);
+  });
 }
 
 /** A package that npm has fetched into a folder of its own. */
 export interface Fetched {
   readonly name: string;
-  /** What it is installed by, once more: an exact version where the registry recorded one. */
+  /** Package spec for the installation: an exact version if the registry recorded one. */
   readonly spec: string;
   readonly root: DependencyRoot;
+  /** Source of the package instead of the registry. */
+  readonly source: PackageSource | undefined;
 }
 
-/** Fetches a package aside and hands it over; what was fetched is gone afterwards. No install script runs: the operator has not agreed yet. */
-export async function aside<T>(cli: Cli, spec: string, work: (fetched: Fetched) => Promise<T>): Promise<T> {
+/** Fetches a package into a temporary folder for `work`. No install script runs: the operator has not agreed yet. */
+export async function aside<T>(cli: Cli, spec: string, work: (fetched: Fetched) => Promise<T>, source?: PackageSource): Promise<T> {
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
   const root = openRoot(mkdtempSync(join(cli.dataFolder, "staging-")));
   try {
-    await root.install(spec, { scripts: false });
+    await root.install(spec, { scripts: false, source });
     const [name, recorded] = Object.entries(root.packages())[0] ?? [];
     if (name === undefined || recorded === undefined) throw fail("SVC_CLI_NPM", { what: "install", reason: `it installed nothing for ${spec}` });
-    return await work({ name, spec: /^\d/.test(recorded) ? `${name}@${recorded}` : spec, root });
+    return await work({ name, spec: /^\d/.test(recorded) ? `${name}@${recorded}` : spec, root, source });
   } finally {
     rmSync(root.folder, { recursive: true, force: true });
   }
@@ -58,8 +66,8 @@ async function addPath(cli: Cli, word: string, options: Options): Promise<void> 
   await enlist(cli, subject, observed, ["It is not pinned: its files may change, as its author's do."]);
 }
 
-/** Installs what was fetched, after a yes to what it is. `willing`: one is needed only for what it could not do before. */
-export async function install(cli: Cli, { name, spec, root: staging }: Fetched, options: Options, willing = false): Promise<void> {
+/** Installs the fetched package, after a confirmation. `willing`: only new rights need one. */
+export async function install(cli: Cli, { name, spec, root: staging, source }: Fetched, options: Options, willing = false): Promise<void> {
   const { readManifest, readPins } = await import("@svc/kernel");
   const isolated = options.isolate === true || (await isIsolated(cli, name));
   const staged = { ...packageSubject(name, staging.folderOf(name)), isolated };
@@ -75,7 +83,7 @@ export async function install(cli: Cli, { name, spec, root: staging }: Fetched, 
   const what = `Install ${name} ${staged.pkg.version} and let it run in ${placeOf(staged)}?`;
   const observed = await consent(cli, staged, options, what, { before, old, seen, willing });
   const moved = await changingTree(cli, async (root) => {
-    await root.install(spec, { scripts: options.allowScripts === true });
+    await root.install(spec, { scripts: options.allowScripts === true, source });
     const files = await filesOf(root.folderOf(name));
     if (files.integrity !== seen && options.allowScripts !== true) {
       if (before === undefined) await root.uninstall(name);
@@ -98,8 +106,8 @@ interface Earlier {
 }
 
 /**
- * Shows what the manifest says and asks; only then the plugin's code runs, behind walls. One whose manifest does not say what it
- * registers is asked about again when that is known.
+ * Shows the manifest and asks for consent; only then runs the plugin's code, confined. If the manifest does not list its registrations, asks again
+ * once they are known.
  */
 async function consent(cli: Cli, subject: Subject, options: Options, question: string, earlier?: Earlier): Promise<Observed> {
   const declared = await declaredOf(subject);
@@ -121,7 +129,7 @@ async function consent(cli: Cli, subject: Subject, options: Options, question: s
 
 const since = (drift: readonly string[]): string[] => (drift.length === 0 ? [] : ["  since it was trusted:", ...drift.map((line) => `    ${line}`)]);
 
-/** Name it in svc.json and say what is left to do. */
+/** Adds it to svc.json and prints the remaining steps. */
 async function enlist(cli: Cli, { entry, folder, isolated = false }: Subject, observed: Observed, done: readonly string[]): Promise<void> {
   const verdict = await changeEntries(cli, { add: entry, isolated });
   const next = verdict === undefined ? "svc.json names it already; a restart takes the new files: svc daemon restart" : describeVerdict(verdict);

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline/promises";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 
-/** Get a yes for what was shown: from `--yes`, or from the person at the terminal. Throws `SVC_CLI_UNCONFIRMED` without one. */
+/** Requires a confirmation: `--yes`, or the person at the terminal. Throws `SVC_CLI_UNCONFIRMED` without one. */
 export async function requireYes(cli: Cli, question: string, options: Readonly<Record<string, unknown>>): Promise<void> {
   if (options.yes === true) return;
   if (!cli.terminal || process.stdin.isTTY !== true) throw fail("SVC_CLI_UNCONFIRMED", { what: question });

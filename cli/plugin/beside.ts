@@ -10,11 +10,11 @@ import { type TortureCase, tortureCases, writeTorture } from "@svc/sdk/testing";
 import { fail } from "../errors.ts";
 import { portIn, type Staged, stagedConfig } from "./stage.ts";
 
-/** How a plugin came through among bad ones. */
+/** Result of running a plugin beside misbehaving ones. */
 export interface Beside {
   /** Names of the bad plugins that ran beside it. */
   readonly with: readonly string[];
-  /** How it stood alone: what it has to be among the others too. */
+  /** Its state alone: it must be the same beside the others. */
   readonly alone: string;
 }
 
@@ -34,8 +34,8 @@ const WATCHDOG_MS = 1_500;
 const PATIENT_WATCHDOG_MS = 30_000;
 
 /**
- * Runs the plugin in real daemons, each in a folder and process of its own: alone, then beside every bad plugin that a daemon survives,
- * then beside those that kill it until it holds them back. Throws `SVC_CLI_PLUGIN_LOOK` saying what it no longer was.
+ * Runs the plugin in real daemons, each in a folder and process of its own: alone, then beside every misbehaving plugin that a daemon survives, then
+ * beside those that crash it until it quarantines them. Throws `SVC_CLI_PLUGIN_LOOK` with the differences.
  */
 export async function runBeside(task: BesideTask): Promise<Beside> {
   const alone = await inDaemon(task, []);
@@ -58,7 +58,7 @@ function differences(alone: PluginStatus, now: PluginStatus): string[] {
   return wrong;
 }
 
-/** Starts a daemon with the plugin and the bad ones, as often as it dies; answers how the plugin stands once all have done their worst. */
+/** Runs a daemon with the plugin and the bad ones, restarting it whenever it dies; resolves with the plugin's status after all test cases ran. */
 async function inDaemon(task: BesideTask, bad: readonly TortureCase[]): Promise<PluginStatus> {
   const folder = mkdtempSync(join(tmpdir(), "svc-torture-"));
   try {
@@ -139,7 +139,7 @@ async function oneLife(task: BesideTask, folder: string, bad: readonly TortureCa
   return undefined;
 }
 
-/** Lets the worst happen, and sees that the daemon still works. Rejects when it is gone meanwhile. */
+/** Lets the bad plugins act, and verifies that the daemon still works. Rejects if it dies in between. */
 async function judged(port: number, task: BesideTask, bad: readonly TortureCase[]): Promise<PluginStatus> {
   const base = `http://127.0.0.1:${port}`;
   await sleep(WORST_MS);

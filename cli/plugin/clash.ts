@@ -9,7 +9,7 @@ import { idOf, isPath, type Subject, subjectAt } from "./subject.ts";
 /** Things of which there is one by a name. */
 const ONE = /^(channel|tier|action|tool|server|authority) /;
 
-/** Refuses a plugin whose id another one has: they could not both load. Throws `SVC_CLI_PLUGIN_LOOK` with what to do. */
+/** Refuses a plugin whose id is taken: they could not both load. Throws `SVC_CLI_PLUGIN_LOOK` with the next step. */
 export async function requireOwnId(cli: Cli, { entry }: Subject, { id, manifest }: Source): Promise<void> {
   const refuse = (reason: string) => fail("SVC_CLI_PLUGIN_LOOK", { plugin: entry, reason });
   if (manifest === undefined) return;
@@ -33,7 +33,7 @@ function idAt(cli: Cli, path: string): string | undefined {
   }
 }
 
-/** Refuses a plugin that provides what one of the running daemon does under that name: at the next start it would fail. */
+/** Refuses a plugin that provides something under a name that a plugin of the running daemon uses: it would fail at the next start. */
 export async function requireOwnNames(cli: Cli, { entry }: Subject, { id, things }: Observed): Promise<void> {
   let running: readonly PluginStatus[];
   try {

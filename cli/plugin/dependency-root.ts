@@ -1,22 +1,29 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { npm } from "./npm.ts";
+import { npm, offline, type PackageSource } from "./npm.ts";
 
-/** A folder into which npm installs plugins: all of them share its tree, and the daemon's own sdk stands in it as a link. */
+/** `scripts`: install scripts may run. `source`: in place of the registry. `cache`: a folder for npm's cache in place of the user's. */
+export interface InstallOptions {
+  readonly scripts: boolean;
+  readonly source?: PackageSource | undefined;
+  readonly cache?: string;
+}
+
+/** A folder into which npm installs plugins: all of them share its tree, which contains the daemon's own sdk as a link. */
 export interface DependencyRoot {
   readonly folder: string;
   /** Install one package. `spec` is a name with or without a version, a tarball or an address that npm knows. */
-  install(spec: string, options: { readonly scripts: boolean }): Promise<void>;
+  install(spec: string, options: InstallOptions): Promise<void>;
   uninstall(name: string): Promise<void>;
-  /** Installed by name, with what npm recorded for it: an exact version, or the address of another source. */
+  /** Installed packages by name, with npm's record: an exact version, or the address of another source. */
   packages(): Readonly<Record<string, string>>;
   folderOf(name: string): string;
 }
 
 const SDK = "@svc/sdk";
 
-/** Uses `folder` as a root; its package.json is written when there is none, and kept pointed at this program's sdk. */
+/** Opens `folder` as a root of dependencies; creates its package.json if needed, and keeps it pointing at this program's sdk. */
 export function openRoot(folder: string): DependencyRoot {
   const file = join(folder, "package.json");
   const dependencies = (): Record<string, string> => {
@@ -31,7 +38,7 @@ export function openRoot(folder: string): DependencyRoot {
       private: true,
       description: "Plugins of this daemon; changed by: svc plugin add, svc plugin remove",
       dependencies: { [SDK]: `file:${sdkFolder()}`, ...dependencies() },
-      // Whatever range a plugin asks for: there is one sdk, and whether a plugin fits is judged by its generation when it loads.
+      // Overrides the range of every plugin: there is one sdk, and the loader checks whether a plugin fits its generation.
       overrides: { [SDK]: `$${SDK}` },
     };
     writeFileSync(file, `${JSON.stringify(pkg, null, 2)}\n`, { mode: 0o600 });
@@ -39,9 +46,10 @@ export function openRoot(folder: string): DependencyRoot {
   const common = ["--prefix", folder, "--no-audit", "--no-fund", "--no-update-notifier", "--omit=dev", "--no-install-links"];
   return {
     folder,
-    async install(spec, { scripts }) {
+    async install(spec, { scripts, source, cache }) {
       prepare();
-      await npm(folder, ["install", ...common, "--save-exact", scripts ? "--no-ignore-scripts" : "--ignore-scripts", "--", spec]);
+      const from = source !== undefined ? offline(source) : cache !== undefined ? [`--cache=${cache}`] : [];
+      await npm(folder, ["install", ...common, ...from, "--save-exact", scripts ? "--no-ignore-scripts" : "--ignore-scripts", "--", spec]);
     },
     async uninstall(name) {
       prepare();

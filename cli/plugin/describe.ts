@@ -4,10 +4,10 @@ const list = (things: readonly string[]): string => (things.length === 0 ? "noth
 
 const lines = (rows: readonly (readonly [label: string, text: string])[]): string[] => rows.map(([label, text]) => `  ${label.padEnd(19)}  ${text}`);
 
-/** Whose process it runs in, and what that means. */
+/** Names the process that it runs in, with the consequences. */
 const placeLine = (isolated: boolean): readonly [string, string] => ["runs in", isolated ? "a process of its own" : "the daemon, with the rights of its user"];
 
-/** What a manifest says of a plugin, a line each: read before any of its code runs. A single file has none. */
+/** Describes a plugin's manifest, a line each: read before any of its code runs. A single file has none. */
 export function describeDeclared({ id, manifest, version }: Source, isolated = false): string {
   if (manifest === undefined)
     return [`${id}: a single file`, ...lines([["registers", "known only from its code: it has no manifest"], placeLine(isolated)])].join("\n");
@@ -27,13 +27,13 @@ export function describeDeclared({ id, manifest, version }: Source, isolated = f
   ].join("\n");
 }
 
-/** How far it may change svc.json, where it may. */
+/** Describes the permission to change svc.json, if the plugin declares it. */
 function changesOf(capabilities: readonly string[]): (readonly [string, string])[] {
   if (!capabilities.includes("settings")) return [];
   return [["changes in svc.json", capabilities.includes("all-settings") ? "everything, also other plugins and the daemon itself" : "its own section"]];
 }
 
-/** Whom it speaks to beside HTTP, and who sees to it. */
+/** Describes its connections beside HTTP, and whether they are guarded. */
 function networkOf(capabilities: readonly string[], hosts: readonly string[] | undefined): string {
   const where = hosts === undefined ? "any public host: it names none" : list(hosts.map((host) => HOST_WORDS[host] ?? host));
   if (capabilities.includes("network")) return `connections of its own, unguarded, to ${where}`;
@@ -42,7 +42,7 @@ function networkOf(capabilities: readonly string[], hosts: readonly string[] | u
 
 const HOST_WORDS: Readonly<Record<string, string>> = { configured: "the hosts of its section", "*": "any host" };
 
-/** What its setup was seen to register in a dry run, a line each. */
+/** Describes the registrations observed in a dry run, a line each. */
 export function describeObserved({ id, version, section, agentKeys, capabilities, things }: Observed, isolated = false): string {
   return [
     `${id} ${version}`,
@@ -61,7 +61,7 @@ const changes = (label: string, before: readonly string[] = [], after: readonly 
   ...before.filter((thing) => !after.includes(thing)).map((thing) => `${label.padEnd(9)}  - ${thing}`),
 ];
 
-/** How a manifest differs from the one that is installed, a line each. */
+/** Describes the differences of a manifest from the installed one, a line each. */
 export function describeChange(before: Source, after: Source): string[] {
   const [old, now] = [before.manifest, after.manifest];
   const commands = (source: typeof now) => source?.commands?.map(({ name }) => `svc ${name}`);
@@ -74,7 +74,7 @@ export function describeChange(before: Source, after: Source): string[] {
   ];
 }
 
-/** How it differs from what was trusted, a line each; none when nothing does. `changed`: its dependencies whose files do. */
+/** Describes the differences from the pin, a line each; empty if there are none. `changed`: its dependencies whose files differ. */
 export function describeDrift(pin: Pin, now: Observed, integrity: string, changed: readonly string[] = []): string[] {
   return [
     ...(pin.integrity === integrity ? [] : [`files      changed since ${pin.trustedAt}`]),
@@ -85,5 +85,5 @@ export function describeDrift(pin: Pin, now: Observed, integrity: string, change
   ];
 }
 
-/** Is there anything that it may do and might not before? */
+/** Whether it has new rights. */
 export const hasGrown = (drift: readonly string[]): boolean => drift.some((line) => /^\w+ +\+ /.test(line));

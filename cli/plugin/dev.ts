@@ -20,13 +20,13 @@ const PROGRAM = fileURLToPath(new URL("../../bin/svc.mjs", import.meta.url));
 const SETTLE_MS = 60;
 const LOOK_MS = 20;
 const UP_MS = 30_000;
-/** How long a stop may take before the process is ended. */
+/** Time limit of a stop before the process is ended. */
 const STOP_MS = 1_500;
 
 /**
- * Runs a plugin of its author in a daemon of its own, and that daemon anew whenever a file of the plugin changes: a new process is the
- * only thing that forgets a module. Prints what it is after each start, with file and line where it fails, and its log. The daemon has
- * a folder of its own and an agent that says things back; the operator's daemon and svc.json stay as they are. Ends at Ctrl-C.
+ * Runs an author's plugin in a daemon of its own, and restarts that daemon whenever a file of the plugin changes: only a new process forgets a
+ * module. Prints the plugin's state after each start, with file and line of a failure, and its log. The daemon has a folder of its own and an echo
+ * agent; the operator's daemon and svc.json stay unchanged. Ends at Ctrl-C.
  */
 export async function dev(cli: Cli, word: string, { contract = false }: { readonly contract?: boolean }): Promise<void> {
   const subject = subjectAt(cli, word);
@@ -64,12 +64,12 @@ async function begin(cli: Cli, subject: Subject, folder: string, signal: AbortSi
   writeFileSync(join(folder, "svc.json"), JSON.stringify(await configFor(cli, subject, source), null, 2), { mode: 0o600 });
   const note = join(folder, ".svc/daemon.json");
   rmSync(note, { force: true });
-  // What held it back was an earlier text of it.
+  // The quarantine was for an earlier version of its code.
   rmSync(join(folder, ".svc/quarantine.json"), { force: true });
   const child = spawn(process.execPath, [PROGRAM, "--config", join(folder, "svc.json"), "daemon", "start", "--foreground"], {
     cwd: cli.folder,
     env: { ...process.env, SVC_CONFIG: "", SVC_LOG_LEVEL: process.env.SVC_LOG_LEVEL ?? "debug" },
-    // Of the terminal's Ctrl-C the daemon hears from here.
+    // Detached from the terminal's Ctrl-C: this process forwards the signal.
     detached: true,
     stdio: ["ignore", "ignore", "pipe"],
   });
@@ -151,7 +151,7 @@ async function stop(child: ChildProcess): Promise<void> {
   await gone;
 }
 
-/** Changes to what the daemon would run: the folder of the entry, the manifest and the sample. */
+/** Watches the files that the daemon would run: the folder of the entry, the manifest and the sample. */
 function watchFiles(subject: Subject): { next(): Promise<void>; close(): void } {
   const root = subject.folder ?? dirname(subject.file as string);
   const entry = subject.pkg?.svc?.entry;

@@ -13,7 +13,7 @@ export async function isIsolated(cli: Cli, name: string): Promise<boolean> {
   return (await entriesOf(cli)).map(readEntry).some((entry) => entry.isolated && entry.name === name);
 }
 
-/** What is to be there in `plugins`, what not, and what is changed with it. */
+/** Entries to add to and remove from `plugins`, and related changes. */
 interface EntriesChange {
   readonly add?: string;
   /** In a process of its own, or in the daemon's. */
@@ -26,8 +26,8 @@ interface EntriesChange {
 type Kernel = typeof import("@svc/kernel");
 
 /**
- * Change `plugins` in place, and other values with it. A plugin that is there already stays where it runs
- * unless `isolated` says otherwise. Undefined when all is so already.
+ * Changes `plugins` in place, together with other values. A plugin that is listed already keeps its isolation unless `isolated` says otherwise.
+ * Returns undefined if nothing has to change.
  */
 export async function changeEntries(cli: Cli, change: EntriesChange): Promise<Verdict | undefined> {
   const { readEntry, writeEntry } = await import("@svc/kernel");

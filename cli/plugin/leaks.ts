@@ -1,14 +1,14 @@
 import { type Plugin, sleep, withTimeout } from "@svc/sdk";
 import { createFakeContext, withDefaults } from "@svc/sdk/testing";
 
-/** What stayed open after the last unload that was not after the first. */
+/** Resources that are open after the last unload and were not after the first. */
 export interface LeakReport {
   readonly rounds: number;
   /** Kinds of handles, each with how many more there are. */
   readonly left: Readonly<Record<string, number>>;
-  /** How often its start failed or took too long: it may need a platform to talk to. */
+  /** Number of starts that failed or took too long: it may need a platform. */
   readonly unstarted: number;
-  /** How often its stop failed or took longer than that. */
+  /** Number of stops that failed or took longer than that. */
   readonly unstopped: number;
 }
 
@@ -16,7 +16,7 @@ const ROUNDS = 50;
 /** For each of start and stop, in milliseconds. */
 const PHASE_MS = 200;
 
-/** Loads, starts, stops and unloads the plugin on a context that only records, and compares what the process holds open. */
+/** Loads, starts, stops and unloads the plugin repeatedly on a context that only records, and compares the open resources of the process. */
 export async function measureLeaks(plugin: Plugin<never>, sample: unknown): Promise<LeakReport> {
   let unstarted = 0;
   let unstopped = 0;
@@ -48,7 +48,7 @@ async function ends(work: Promise<void> | undefined): Promise<boolean> {
   return withTimeout(ended, PHASE_MS, () => false);
 }
 
-/** DNS look-ups of the system: they cannot be cancelled, and each ends by itself. */
+/** DNS lookups of the system: they cannot be cancelled, and each ends by itself. */
 const LOOK_UP = "GetAddrInfoReqWrap";
 
 function open(): Record<string, number> {

@@ -7,7 +7,7 @@ import type { LeakReport } from "./leaks.ts";
 import type { Subject } from "./subject.ts";
 import type { SuiteReport } from "./suite.ts";
 
-/** What the child process is asked. `path`: the package's folder or the single file, absolute. */
+/** Task of the child process. `path`: the package's folder or the single file, absolute. */
 export type ProbeTask =
   | { readonly kind: "leaks"; readonly path: string; readonly sample: unknown }
   | { readonly kind: "torture"; readonly path: string; readonly sample: unknown }
@@ -18,7 +18,7 @@ export type Probed = { readonly ok: true; readonly value: unknown } | { readonly
 
 const LIMIT_MS = { observe: 30_000, leaks: 120_000, torture: 600_000, conformance: 600_000 } as const;
 
-/** A plugin as its package.json describes it: none of its code runs. Throws `SVC_CLI_PLUGIN_LOOK` with the reason when that cannot stand. */
+/** Reads a plugin's package.json: none of its code runs. Throws `SVC_CLI_PLUGIN_LOOK` with the reason when that is invalid. */
 export async function declaredOf(subject: Subject): Promise<Source> {
   const { resolveEntry } = await import("@svc/kernel");
   try {
@@ -29,8 +29,8 @@ export async function declaredOf(subject: Subject): Promise<Source> {
 }
 
 /**
- * What a plugin declares and what its `setup` really registers: its code runs behind walls, without a network. Throws
- * `SVC_CLI_PLUGIN_LOOK` with the reason when it cannot be brought up.
+ * Observes a plugin's declarations and the actual registrations of its `setup`: its code runs behind walls, without a network. Throws
+ * `SVC_CLI_PLUGIN_LOOK` with the reason when it cannot be set up.
  */
 export async function look(cli: Cli, subject: Subject): Promise<Observed> {
   const { observeApart, refuseDeclared } = await import("@svc/kernel");
@@ -44,10 +44,10 @@ export async function look(cli: Cli, subject: Subject): Promise<Observed> {
   }
 }
 
-/** What fifty loads and unloads leave open. */
+/** Measures the resources that fifty loads and unloads leave open. */
 export const leaksOf = (subject: Subject, sample: unknown): Promise<LeakReport> => probe(subject, { kind: "leaks", path: pathOf(subject), sample });
 
-/** How it comes out of the torture that its author may run too. */
+/** Runs the robustness suite that its author may run too. */
 export const tortureOf = (subject: Subject, sample: unknown): Promise<SuiteReport> => probe(subject, { kind: "torture", path: pathOf(subject), sample });
 
 /** The author's own contract suite, from the module that the package exports for it. */
@@ -100,7 +100,7 @@ function probe<T>(subject: Subject, task: ProbeTask): Promise<T> {
   });
 }
 
-/** Told by the child so often that its loop turns. */
+/** Heartbeat of the child, while its event loop is not blocked. */
 export const BEAT = "beat";
 /** Milliseconds between two signs of life of a probe process. */
 export const BEAT_MS = 250;

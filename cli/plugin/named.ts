@@ -4,8 +4,8 @@ import { look } from "./look.ts";
 import { idOf, installedSubject, isPath, type Subject, subjectAt } from "./subject.ts";
 
 /**
- * A plugin by its path, its package's name, or its id: of what is installed and of the paths that svc.json names. Only the code of a
- * single file says what its id is; it is looked at for that. Throws `SVC_CLI_MISSING`.
+ * A plugin by its path, its package's name, or its id: among the installed ones and the paths in svc.json. Only the code of a single file has its id;
+ * it is run for that. Throws `SVC_CLI_MISSING`.
  */
 export async function subjectNamed(cli: Cli, word: string): Promise<Subject> {
   if (isPath(word)) return subjectAt(cli, word);

@@ -2,7 +2,7 @@ import type { Dependencies, Observed, Pins } from "@svc/kernel";
 import type { Cli } from "../cli.ts";
 import { type DependencyRoot, openRoot } from "./dependency-root.ts";
 
-/** What the files of an installed plugin are: its own, and those of the packages that it is made of. */
+/** Hashes of an installed plugin's files: its own, and those of its dependencies. */
 export interface Files {
   readonly integrity: string;
   readonly dependencies: Dependencies;
@@ -15,7 +15,7 @@ export async function filesOf(folder: string): Promise<Files> {
   return { integrity, dependencies };
 }
 
-/** Trusts a plugin as it is now. */
+/** Pins a plugin in its current state. */
 export async function pin(cli: Cli, name: string, { id, version, capabilities, registers }: Observed, files: Files): Promise<void> {
   const { readPins, writePins } = await import("@svc/kernel");
   const pins = await readPins(cli.dataFolder).catch((): Pins => ({}));
@@ -23,8 +23,8 @@ export async function pin(cli: Cli, name: string, { id, version, capabilities, r
 }
 
 /**
- * Lets npm change the tree that all installed plugins share. Those that were what was trusted are trusted with what npm has made of
- * their dependencies, for it was asked to; those that were not stay refused. Answers whose dependencies are others now.
+ * Lets npm change the tree that all installed plugins share. Plugins that matched their pins are pinned again with the dependencies that npm has
+ * changed, since that was requested; others stay refused. Resolves with the plugins whose dependencies changed.
  */
 export async function changingTree(cli: Cli, work: (root: DependencyRoot) => Promise<void>): Promise<readonly string[]> {
   const { changedDependencies, dependenciesOf, readPins, requirePinned, writePins } = await import("@svc/kernel");

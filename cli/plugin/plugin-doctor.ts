@@ -8,17 +8,17 @@ import { look } from "./look.ts";
 import { isPath, packageSubject, type Subject, subjectAt } from "./subject.ts";
 
 interface Finding {
-  /** How svc.json names it; its id, where that does not. */
+  /** Its entry in svc.json; its id, if it has none. */
   readonly plugin: string;
   /** Its id, where the finding is of an entry. */
   readonly id?: string;
   readonly level: "ok" | "warning" | "error";
   readonly text: string;
-  /** What to do about it. */
+  /** Next step. */
   readonly next?: string;
 }
 
-/** Look at each plugin that svc.json names or that is installed, and at what the running daemon says of all of them. */
+/** Examines each plugin that svc.json names or that is installed, and adds the running daemon's findings about all of them. */
 export async function doctor(cli: Cli): Promise<void> {
   const { readEntry } = await import("@svc/kernel");
   const named = (await entriesOf(cli)).map(readEntry).filter(({ off }) => !off);
@@ -34,8 +34,8 @@ export async function doctor(cli: Cli): Promise<void> {
 }
 
 /**
- * One finding for each plugin: what was seen here, and what the daemon says of the same one only where nothing was found wrong here. A
- * plugin whose manifest cannot be read is known to the daemon by its entry.
+ * Joins findings, one per plugin: the local one, and the daemon's only if the local one is no error. A plugin with an unreadable manifest is known to
+ * the daemon by its entry.
  */
 function joined(here: readonly Finding[], daemon: readonly Finding[]): Finding[] {
   const same = (one: Finding) => daemon.filter(({ plugin }) => plugin === one.id || plugin === one.plugin);

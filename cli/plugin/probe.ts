@@ -1,4 +1,4 @@
-/* Runs somebody else's plugin in a process of its own, and tells its parent what was seen. Started by look.ts. */
+/* Runs a third-party plugin in a process of its own, and reports the result to its parent. Started by look.ts. */
 import { importFile, placeOf, resolveEntry } from "@svc/kernel";
 import type { Plugin } from "@svc/sdk";
 import { BEAT, BEAT_MS, type Probed, type ProbeTask } from "./look.ts";

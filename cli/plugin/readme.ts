@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { sampleText } from "./sample.ts";
 
-/** What the template says where the author has to write. */
+/** Placeholder text of the template. */
 const UNWRITTEN = "say here in two sentences what it is good for";
 
-/** Why a package's README does not say what it should; undefined when it does, or when there is none. */
+/** Returns the missing part of a package's README; undefined when it is complete, or absent. */
 export function readmeTrouble(folder: string): string | undefined {
   const file = join(folder, "README.md");
   if (!existsSync(file)) return undefined;

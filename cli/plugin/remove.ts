@@ -4,7 +4,7 @@ import { changeEntries } from "./entries.ts";
 import { subjectNamed } from "./named.ts";
 import { changingTree } from "./pinned.ts";
 
-/** Take a plugin out: its name and its section of svc.json, its pin, its files. What it stored stays in the data folder. */
+/** Removes a plugin: its name and its section of svc.json, its pin, its files. Its stored data stays in the data folder. */
 export async function remove(cli: Cli, word: string): Promise<void> {
   const subject = await subjectNamed(cli, word);
   const section = subject.pkg?.svc?.section;

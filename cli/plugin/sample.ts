@@ -8,14 +8,14 @@ export function sampleText(folder: string): string | undefined {
   return existsSync(file) ? readFileSync(file, "utf8").trim() : undefined;
 }
 
-/** The plugin's own section in its sample, an object or a list; undefined when there is none. */
+/** Returns the plugin's own section of its sample, an object or a list; undefined if absent. */
 export function sampleSection(folder: string, { svc }: Pick<PackageFacts, "svc">): unknown {
   const text = sampleText(folder);
   if (text === undefined || svc?.section === undefined) return undefined;
   return svc.section.split(".").reduce<unknown>((at, key) => (at as Record<string, unknown> | undefined)?.[key], JSON.parse(text));
 }
 
-/** A plugin's sample, empty where there is none, and of it the plugin's own section. */
+/** Returns a plugin's sample, empty if absent, with the plugin's own section of it. */
 export function sampleOf({ folder, pkg }: Subject): { readonly whole: Readonly<Record<string, unknown>>; readonly section: unknown } {
   if (folder === undefined || pkg === undefined) return { whole: {}, section: undefined };
   return { whole: JSON.parse(sampleText(folder) ?? "{}") as Record<string, unknown>, section: sampleSection(folder, pkg) };

@@ -21,7 +21,7 @@ export async function scaffold(cli: Cli, kind: string, name: string, { panel = f
     __sdk__: SDK_VERSION,
     __year__: String(new Date().getFullYear()),
   };
-  // What comes later is written over what came before.
+  // Later parts overwrite files of earlier ones.
   const parts = ["common", kind, ...(panel ? [`${kind}+panel`] : [])];
   const files = [...new Set(parts.flatMap((part) => copy(join(templates, part), folder, words)))].sort();
   cli.print(`Wrote ${folder}:\n${files.map((file) => `  ${file}`).join("\n")}\nNext: cd svc-plugin-${name} && npm install && npm test && svc plugin check .`, {
@@ -35,7 +35,7 @@ export async function scaffold(cli: Cli, kind: string, name: string, { panel = f
 const titleOf = (name: string): string =>
   name.replace(/(^|-)([a-z0-9])/g, (_, dash: string, letter: string) => `${dash === "" ? "" : " "}${letter.toUpperCase()}`);
 
-/** Templates end in `.txt`, so that npm packs them as they are and no tool of this repository takes them for its own. */
+/** Templates end in `.txt`, so that npm packs them unchanged and no tool of this repository processes them. */
 function copy(from: string, to: string, words: Readonly<Record<string, string>>): string[] {
   return readdirSync(from, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 /** A plugin in a daemon of its own. */
 export interface Staged {
-  /** Its entry in `plugins`, absolute; unset for one that comes with the program. */
+  /** The plugin's entry in `plugins`, as an absolute path; unset for a bundled plugin. */
   readonly path?: string;
   /** Its sample: a part of svc.json. */
   readonly sample: Readonly<Record<string, unknown>>;
@@ -10,7 +10,7 @@ export interface Staged {
   readonly section?: string;
 }
 
-/** A svc.json with the plugin, others by their entries, and an agent that says things back; it listens on any free port. */
+/** Returns a svc.json with the plugin, others by their entries, and an echo agent; it listens on any free port. */
 export function stagedConfig({ path, sample, section }: Staged, name: string, others: readonly string[] = []): Record<string, unknown> {
   const echo = { name: "Assistant", workspace: "./w", tier: "local", local: { mode: "echo" } };
   const config: Record<string, unknown> = {
@@ -28,7 +28,7 @@ function switchOn(at: Record<string, unknown>, [key, ...rest]: readonly string[]
   else switchOn((at[key] ??= {}) as Record<string, unknown>, rest);
 }
 
-/** The port in a daemon's note of itself; undefined while there is none. */
+/** Returns the port in a daemon's note of itself; undefined without a note. */
 export function portIn(note: string): number | undefined {
   try {
     return (JSON.parse(readFileSync(note, "utf8")) as { port: number }).port;

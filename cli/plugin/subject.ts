@@ -5,7 +5,7 @@ import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { openRoot } from "./dependency-root.ts";
 
-/** What is in the package.json of a plugin. */
+/** Used part of a plugin's package.json. */
 export interface PackageFacts {
   readonly name: string;
   readonly version: string;
@@ -19,13 +19,13 @@ export interface PackageFacts {
 /** A plugin that a command is about. `path`: a folder or a file of its author. `package`: installed into the data folder. */
 export interface Subject {
   readonly kind: "path" | "package";
-  /** How `plugins` of svc.json names it. */
+  /** Its entry in `plugins` of svc.json. */
   readonly entry: string;
   /** Folder of its package; unset for a single file. */
   readonly folder?: string;
   readonly file?: string;
   readonly pkg?: PackageFacts;
-  /** It runs in a process of its own. */
+  /** The plugin runs in a process of its own. */
   readonly isolated?: boolean;
 }
 

@@ -3,7 +3,7 @@ import { importFile } from "@svc/kernel";
 import { type Plugin, reasonOf, withTimeout } from "@svc/sdk";
 import { type Runner, tortureContract } from "@svc/sdk/testing";
 
-/** How the tests of a contract suite ended, in their order. */
+/** Results of the tests of a contract suite, in their order. */
 export interface SuiteReport {
   readonly tests: readonly { readonly name: string; readonly error?: string }[];
 }
@@ -16,7 +16,7 @@ export async function runSuite(folder: string, module: string): Promise<SuiteRep
   return runTests(define);
 }
 
-/** Tortures the plugin with its sample and with far ends that answer anything but what it hopes for. */
+/** Runs the robustness suite on the plugin with its sample and misbehaving far ends. */
 export const runTorture = (plugin: Plugin<never>, config: unknown): Promise<SuiteReport> => runTests((runner) => tortureContract(runner, { plugin, config }));
 
 async function runTests(define: (runner: Runner) => void): Promise<SuiteReport> {

@@ -6,7 +6,7 @@ import { changeEntries, isIsolated } from "./entries.ts";
 import { subjectNamed } from "./named.ts";
 import { idOf, type Subject } from "./subject.ts";
 
-/** What is switched: `entry` where `plugins` must name it, `section` where its own `enabled` decides. */
+/** Location of the switch: `entry` in `plugins`, or `enabled` in `section`. */
 interface Switched {
   readonly id: string;
   readonly entry?: string;
@@ -35,7 +35,7 @@ async function find(cli: Cli, word: string): Promise<Switched> {
   if (known !== undefined) return { id: word, ...switchOf(known.manifest) };
   const subject: Subject = await subjectNamed(cli, word);
   const id = subject.folder === undefined ? undefined : idOf(subject.folder);
-  // A single file has no manifest: only its code says what it is called.
+  // A single file has no manifest: only its code has its id.
   const found = id ?? (await (await import("./look.js")).look(cli, { ...subject, isolated: await isIsolated(cli, subject.entry) })).id;
   return {
     id: found,

@@ -7,7 +7,7 @@ import { subjectNamed } from "./named.ts";
 import { filesOf, pin } from "./pinned.ts";
 import { installedSubject, type Subject } from "./subject.ts";
 
-/** Show how an installed plugin differs from what was trusted, and after a yes trust it as it is now. */
+/** Shows how an installed plugin differs from its pin, and after a confirmation pins its current state. */
 export async function trust(cli: Cli, word: string, options: Readonly<Record<string, unknown>>): Promise<void> {
   const { changedDependencies, readPins } = await import("@svc/kernel");
   const found = installedSubject(cli, word) as Subject & { readonly folder: string };
@@ -22,7 +22,7 @@ export async function trust(cli: Cli, word: string, options: Readonly<Record<str
       ? []
       : [
           ...describeDrift(before, observed, files.integrity, changedDependencies(before.dependencies, files.dependencies)),
-          // A pin of an earlier version of svc, which looked at a plugin's own files only.
+          // A pin of an earlier version of svc, which covered only the plugin's own files.
           ...(before.dependencies === undefined ? ["files      of its dependencies were not looked at when it was trusted"] : []),
         ];
   if (before !== undefined && drift.length === 0) {
@@ -39,7 +39,7 @@ export async function trust(cli: Cli, word: string, options: Readonly<Record<str
   });
 }
 
-/** Show what a plugin declares and really registers. Its code runs behind walls, in a process of its own. */
+/** Shows a plugin's declarations and actual registrations. Its code runs behind walls, in a process of its own. */
 export async function inspect(cli: Cli, word: string): Promise<void> {
   const subject = await subjectNamed(cli, word);
   const isolated = await isIsolated(cli, subject.entry);

@@ -4,10 +4,7 @@ import { aside, install } from "./add.ts";
 import { openRoot } from "./dependency-root.ts";
 import { installedSubject } from "./subject.ts";
 
-/**
- * Bring installed plugins to the newest version that the registry has: one by its name or id, or all. What a new version may do and the
- * old one might not is asked for.
- */
+/** Updates one installed plugin, by name or id, or all to the newest version in the registry. Asks for consent to new permissions. */
 export async function update(cli: Cli, word: string | undefined, options: Readonly<Record<string, unknown>>): Promise<void> {
   const recorded = openRoot(cli.dataFolder).packages();
   const names = word === undefined ? Object.keys(recorded) : [installedSubject(cli, word).entry];

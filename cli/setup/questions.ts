@@ -4,9 +4,12 @@ import { fail } from "../errors.ts";
 
 /** Questions to a person. Each throws `SVC_CLI_USAGE` when the input ends without an answer. */
 export interface Questions {
-  /** The position of the choice; `usual`, else the first one, when the answer is empty, none for -1. Asked again until it is one of them. */
+  /**
+   * Resolves with the index of the choice; for an empty answer with `usual`, or the first if unset; -1 means no default. Asks again until the answer
+   * is valid.
+   */
   choose(question: string, choices: readonly string[], usual?: number): Promise<number>;
-  /** `proposal` when the answer is empty; without one asked again until it is not. */
+  /** Resolves with `proposal` for an empty answer; without a proposal, asks again until the answer is not empty. */
   text(question: string, proposal: string | undefined): Promise<string>;
   /** Yes when the answer is empty. */
   agree(question: string): Promise<boolean>;
@@ -17,7 +20,7 @@ export interface Questions {
 export const openQuestions = (input: NodeJS.ReadableStream, output: NodeJS.WritableStream): Questions =>
   questionsOn(createInterface({ input, output }), output, "");
 
-/** The same on a terminal, where what is typed is not shown. */
+/** Opens a prompt on a terminal that does not echo the typed text. */
 export function openHidden(input: NodeJS.ReadableStream, output: NodeJS.WritableStream): Questions {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
   return questionsOn(createInterface({ input, output: nowhere, terminal: true }), output, " (not shown)");

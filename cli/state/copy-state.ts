@@ -10,27 +10,27 @@ import { storeFor } from "../store.ts";
 /** The default store, by the name that people give it. */
 const DEFAULT = "sqlite";
 const TOLD_EVERY = 50_000;
-/** Longer than a store goes on counting a daemon that was killed. */
+/** Longer than a store keeps the lease of a killed daemon. */
 const LEASE_MS = 8_000;
 const LOOK_MS = 250;
 
-/** What a copy is made of and into, and what was copied. */
+/** Result of a copy: its source, its target, and the number of records. */
 export interface CopiedState {
   readonly from: string;
   readonly to: string;
   readonly records: number;
-  /** Of all names, SHA-256 of what stands in them: the same in both stores. */
+  /** SHA-256 over the content of all names: the same in both stores. */
   readonly hash: string;
 }
 
 /**
- * Copies the state from the store that the configuration `from` asks for, or from `sqlite`, into the store of this folder, which must be empty;
- * then reads both and compares them. A copy that ended after its last write and before the comparison is compared only. No daemon may run on
- * either store. Throws `SVC_CLI_USAGE`, `SVC_CLI_EXISTS`, `SVC_CLI_TASK_FAILED`.
+ * Copies the state from the store of the configuration `from`, or from `sqlite`, into the store of this folder, which must be empty; then reads and
+ * compares both. A copy that was interrupted between its last write and the comparison is only compared. No daemon may run on either store. Throws
+ * `SVC_CLI_USAGE`, `SVC_CLI_EXISTS`, `SVC_CLI_TASK_FAILED`.
  */
 export async function copyState(cli: Cli, from: string): Promise<CopiedState> {
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
-  // Without a configuration the default store is asked for, which needs none.
+  // Without a configuration the default store is used, which needs none.
   const file = from === DEFAULT ? join(cli.dataFolder, "no-configuration.json") : resolve(from);
   const beside = join(dirname(file), ".svc");
   const other = from === DEFAULT || !existsSync(beside) ? cli.dataFolder : beside;
@@ -59,7 +59,7 @@ interface Opened {
   readonly folder: string;
 }
 
-/** Takes the locks of these data folders; answers how they are given back. */
+/** Locks these data folders; resolves with the function that releases them. */
 async function lockAll(folders: readonly string[]): Promise<() => void> {
   const { tryLock } = await import("@svc/kernel");
   const held: { release(): void }[] = [];
@@ -154,7 +154,7 @@ async function* counted(records: AsyncIterable<StoreRecord>, tell: (count: numbe
   }
 }
 
-/** By kind and name: how many there are, and the hash of what counts in them, in their order. Times that pass are left out. */
+/** Returns, by kind and name, the number of records and the hash of their content, in order. Volatile times are excluded. */
 async function summary(records: AsyncIterable<StoreRecord>): Promise<ReadonlyMap<string, { readonly count: number; readonly hash: string }>> {
   const hashes = new Map<string, { count: number; readonly hash: Hash }>();
   for await (const record of records) {

@@ -6,7 +6,7 @@ import { fail } from "../errors.ts";
 import { storeFor } from "../store.ts";
 import { table } from "../table.ts";
 
-/** What `svc db status` prints, and hands over with `--json`. */
+/** Output of `svc db status`, also with `--json`. */
 export interface ToldStatus extends Omit<StoreStatus, "version" | "nodes"> {
   readonly store: string;
   readonly version: number | null;
@@ -15,7 +15,7 @@ export interface ToldStatus extends Omit<StoreStatus, "version" | "nodes"> {
   readonly nodes: readonly StoreNode[];
 }
 
-/** Reads what the store of this folder is and holds, also while its daemon runs. Throws `SVC_CLI_MISSING` for a store that cannot tell. */
+/** Reads the status of this folder's store, also while its daemon runs. Throws `SVC_CLI_MISSING` for a store without one. */
 export async function statusOf(cli: Cli): Promise<ToldStatus> {
   const store = await storeFor(cli);
   if (store.status === undefined) throw fail("SVC_CLI_MISSING", { what: `status of the store ${store.name}`, next: "svc doctor" });
@@ -52,7 +52,7 @@ function schemaLine(version: number | null, known: number, waiting: readonly str
 /** Clocks of machines that differ less from that of the store are in step. */
 const SKEW_MS = 2_000;
 
-/** Runs of daemons, one a line; then what is not well on them, and in which settings they differ. */
+/** Formats runs of daemons, one a line; then their problems, and the settings in which they differ. */
 export function nodesTable(nodes: readonly StoreNode[]): string {
   const lines = nodes.map(({ name, boot, host, pid, state, beatMs, skewMs = 0, running, about }) => [
     name,

@@ -8,7 +8,7 @@ import { EXIT, exitCodeOf } from "../exit.ts";
 
 const USUAL_LAST = 20;
 
-/** Shows what recorded tasks would come to with another configuration or one more plugin; nothing is run and nothing is sent. */
+/** Shows the results of recorded tasks under another configuration or with one more plugin; runs no engine and sends nothing. */
 export async function replayAgainst(cli: Cli, id: string | undefined, options: Readonly<Record<string, unknown>>): Promise<void> {
   const { replayWith } = await import("@svc/kernel");
   if (!existsSync(cli.dataFolder)) throw fail("SVC_CLI_MISSING", { what: `data folder ${cli.dataFolder}, and so no recorded task`, next: "svc daemon start" });

@@ -1,8 +1,9 @@
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { fail } from "../errors.ts";
 import { npm } from "../plugin/npm.ts";
+import { isAlive } from "./mark.ts";
 
 /** An installation by `npm install -g`: npm keeps a package there in one folder, with all that it depends on. */
 export interface Installation {
@@ -14,10 +15,10 @@ export interface Installation {
 /** Name of the package that is installed. */
 export const PACKAGE = "@svc/cli";
 
-/** The former installation within the one that runs: what removes the one removes both. */
+/** Folder of the former installation within the running one: removing one removes both. */
 export const FORMER = ".former";
 
-/** The installation this program runs from. Throws `SVC_CLI_UPGRADE` where it is none that a release can be put in the place of. */
+/** Returns the installation that this program runs from. Throws `SVC_CLI_UPGRADE` if it cannot be replaced by a release. */
 export function ownInstallation(): Installation {
   const folder = dirname(dirname(dirname(fileURLToPath(import.meta.url))));
   const isGlobal = basename(dirname(folder)) === "@svc" && basename(dirname(dirname(folder))) === "node_modules" && existsSync(join(folder, "node_modules"));
@@ -28,15 +29,15 @@ export function ownInstallation(): Installation {
   return { folder, version: versionIn(folder) };
 }
 
-/** The installation that was there before the last upgrade, if it was kept. */
+/** Returns the installation from before the last upgrade, if it was kept. */
 export function formerOf({ folder }: Installation): Installation | undefined {
   const former = join(folder, FORMER);
   return existsSync(former) ? { folder: former, version: versionIn(former) } : undefined;
 }
 
-/** Installs a release beside, on the same disk, for `work`; what `work` has not moved away is gone afterwards. */
+/** Installs a release beside it, on the same disk, for `work`; the rest is removed afterwards. */
 export async function installAside<T>({ folder }: Installation, spec: string, work: (next: Installation) => Promise<T>): Promise<T> {
-  const prefix = mkdtempSync(join(dirname(folder), ".upgrade-"));
+  const prefix = mkdtempSync(join(dirname(folder), `.upgrade-${process.pid}-`));
   try {
     await npm(prefix, ["install", "--global", "--prefix", prefix, "--no-audit", "--no-fund", "--no-update-notifier", "--", spec]);
     const next = join(prefix, "lib/node_modules", PACKAGE);
@@ -46,12 +47,12 @@ export async function installAside<T>({ folder }: Installation, spec: string, wo
   }
 }
 
-/** Puts `next` in the place of the installation, which is kept as the former one. Two renames on one disk: an error leaves what was there. */
+/** Replaces the installation by `next`, and keeps it as the former one. Two renames on one disk: an error leaves the old state. */
 export function putInPlace({ folder }: Installation, next: Installation): void {
-  const leaving = mkdtempSync(join(dirname(folder), ".leaving-"));
+  const leaving = mkdtempSync(join(dirname(folder), `.leaving-${process.pid}-`));
   const away = join(leaving, "cli");
   try {
-    // It may lie in the one that goes.
+    // `next` may lie inside the replaced one.
     const coming = join(leaving, "next");
     renameSync(next.folder, coming);
     renameSync(folder, away);
@@ -66,6 +67,25 @@ export function putInPlace({ folder }: Installation, next: Installation): void {
   } finally {
     // Where nothing could be put back, both lie in there.
     if (existsSync(folder)) rmSync(leaving, { recursive: true, force: true });
+  }
+}
+
+/**
+ * Removes what upgrades have left beside the installation whose process was killed; the release from before, where one had not come to keep it yet,
+ * becomes the former one.
+ */
+export function sweepKilled({ folder }: Installation): void {
+  const beside = dirname(folder);
+  for (const name of readdirSync(beside)) {
+    const [, pid] = /^\.(?:upgrade|leaving)-(\d+)-/.exec(name) ?? [];
+    if (pid === undefined || isAlive(Number(pid))) continue;
+    const left = join(beside, name, "cli");
+    const former = join(folder, FORMER);
+    if (existsSync(left) && !existsSync(former)) {
+      rmSync(join(left, FORMER), { recursive: true, force: true });
+      renameSync(left, former);
+    }
+    rmSync(join(beside, name), { recursive: true, force: true });
   }
 }
 

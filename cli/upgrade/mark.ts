@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const fileOf = (dataFolder: string): string => join(dataFolder, "upgrading.json");
 
-/** Says, while `work` runs, that the daemon is away for an upgrade and comes back: who has a message for it waits. */
+/** Marks, while `work` runs, that the daemon is down for an upgrade and will return: clients with a message wait. */
 export async function markedAsUpgrade<T>(dataFolder: string, work: () => Promise<T>): Promise<T> {
   writeFileSync(fileOf(dataFolder), JSON.stringify({ pid: process.pid }), { mode: 0o600 });
   try {
@@ -13,12 +13,20 @@ export async function markedAsUpgrade<T>(dataFolder: string, work: () => Promise
   }
 }
 
-/** Is the daemon of that folder away for an upgrade? Not where the process that does it was killed. */
+/** Whether the daemon of that folder is away for an upgrade; false if the upgrading process was killed. */
 export function isUpgrading(dataFolder: string): boolean {
   try {
-    process.kill((JSON.parse(readFileSync(fileOf(dataFolder), "utf8")) as { pid: number }).pid, 0);
-    return true;
+    return isAlive((JSON.parse(readFileSync(fileOf(dataFolder), "utf8")) as { pid: number }).pid);
   } catch {
     return false;
+  }
+}
+
+/** Whether a process has that id, of any user. */
+export function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }

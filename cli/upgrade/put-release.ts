@@ -10,10 +10,10 @@ import { restart } from "../daemon/restart.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
 import { npmSays } from "../plugin/npm.ts";
-import { formerOf, type Installation, installAside, ownInstallation, PACKAGE, programOf, putInPlace } from "./installation.ts";
+import { formerOf, type Installation, installAside, ownInstallation, PACKAGE, programOf, putInPlace, sweepKilled } from "./installation.ts";
 import { markedAsUpgrade } from "./mark.ts";
 
-/** One thing that was looked at before anything is changed. */
+/** One check before anything is changed. */
 interface Look {
   readonly what: string;
   readonly ok: boolean;
@@ -21,11 +21,12 @@ interface Look {
 }
 
 /**
- * Another release in the place of this one: installed beside it, tried on a copy of the state, then switched while the daemon is down; where
- * the daemon does not come up on it, what ran before comes back.
+ * Upgrades this installation to another release: installed beside it, tried on a copy of the state, then switched while the daemon is down; if the
+ * daemon does not come up, it is rolled back.
  */
 export async function upgrade(cli: Cli, word: string | undefined, { check }: { readonly check: boolean }): Promise<void> {
   const own = ownInstallation();
+  sweepKilled(own);
   const wanted = await npmSays(dirname(own.folder), ["view", `${PACKAGE}@${word ?? "latest"}`, "version"]);
   const version = wanted.split("\n").at(-1)?.split(" ").at(-1)?.replaceAll("'", "") ?? "";
   if (version === "") throw fail("SVC_CLI_UPGRADE", { reason: `the registry has no ${PACKAGE} ${word ?? ""}` });
@@ -47,9 +48,10 @@ export async function upgrade(cli: Cli, word: string | undefined, { check }: { r
   });
 }
 
-/** The installation from before the last upgrade comes back; the one that ran is kept in its place. */
+/** Restores the installation from before the last upgrade; the current one is kept in its place. */
 export async function rollBack(cli: Cli): Promise<void> {
   const own = ownInstallation();
+  sweepKilled(own);
   const former = formerOf(own);
   if (former === undefined) throw fail("SVC_CLI_UPGRADE", { reason: `there is no former installation beside ${own.folder}` });
   const looks = await lookAt(cli, former);
@@ -88,7 +90,7 @@ async function change(cli: Cli, own: Installation, next: Installation): Promise<
   cli.print(lines.join("\n"), { version: next.version, former: own.version, upgraded: true, running, ...(backup && { backup: backup.folder }) });
 }
 
-/** What the new program makes of this folder's configuration and of a copy of its state. Nothing of this folder is changed. */
+/** Tests the new program with this folder's configuration and a copy of its state. Changes nothing in this folder. */
 async function lookAt(cli: Cli, next: Installation): Promise<Look[]> {
   const looks: Look[] = [await look("the program runs", next, ["--version"], (out) => out)];
   if (!existsSync(cli.file)) return looks;
@@ -115,7 +117,7 @@ async function look(what: string, next: Installation, args: readonly string[], s
   return code === 0 ? { what, ok: true, says: says(out.trim()) } : { what, ok: false, says: err.trim() || out.trim() || `it ended with code ${code}` };
 }
 
-/** Starts the daemon on what is in place now. Answers why it is not up; undefined when it is. */
+/** Starts the daemon from the current installation. Resolves with why it is not up; undefined when it is. */
 async function comesUp(cli: Cli, own: Installation): Promise<string | undefined> {
   const { code, out, err } = await run(own, ["daemon", "start", "--config", cli.file], cli.folder);
   return code === 0 ? undefined : err.trim() || out.trim() || `it ended with code ${code}`;

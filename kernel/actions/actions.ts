@@ -8,7 +8,7 @@ import { openStep } from "../core/flow/trace-steps.ts";
 import { call } from "../core/host/call.ts";
 import type { Owned } from "../core/host/scope.ts";
 
-/** What is longer than this, in JSON characters, is cut in the trace; the caller gets all of it. */
+/** Longer values, in JSON characters, are truncated in the trace; the caller gets the whole value. */
 const TRACED = 4_000;
 /** The longest output of an action, in characters of JSON. */
 const OUTPUT_LIMIT = 16_777_216;
@@ -28,7 +28,7 @@ export function createActions(deps: ActionDeps): Actions {
     }
   }
 
-  /** What a call takes over from the running task that it is part of; of these, its caller may name agent and chain himself. */
+  /** Fields that a call inherits from the running task that it is part of; of these, its caller may set agent and chain itself. */
   function onBehalf(taskId: string | undefined): Pick<ActionCall, "agent" | "chain" | "topic" | "autonomy"> {
     const task = taskId === undefined ? undefined : deps.task(taskId);
     if (task === undefined) return {};
@@ -101,7 +101,7 @@ export function createActions(deps: ActionDeps): Actions {
       steps: [step],
       ...(envelope.error === undefined ? {} : { error: envelope.error }),
     };
-    // What the action did is done: its caller does not wait for the disk to hear of it.
+    // The action has taken effect: its caller does not wait for the fsync of the record.
     await deps.store.note([put(TRACES, id, record)]).catch((error) => deps.log.error({ err: error }, "the trace of an action was not stored"));
   }
 

@@ -6,9 +6,9 @@ import type { Live } from "../core/host/live.ts";
 import type { Owned } from "../core/host/scope.ts";
 import { callerOf } from "./tool-caller.ts";
 
-/** How long an agent waits for a tool, in milliseconds, where its program does not say how long it waits. */
+/** Default timeout of a tool call, in milliseconds, where the agent's program sets none. */
 const TOOL_MS = 60_000;
-/** How long a tool may think about whether an agent has it, and a set about which tools it has, in milliseconds. */
+/** Timeout of a tool's `for`, and of listing the tools of a set, in milliseconds. */
 const OFFER_MS = 2_000;
 
 type Offered = Owned<AgentTool>;
@@ -29,7 +29,7 @@ export function createTools(deps: ToolDeps): KernelTools {
   };
 }
 
-/** By name, each once: a tool by itself goes before one of a set. */
+/** Tools offered to the agent, by name and without duplicates: a single tool takes precedence over one of a toolset. */
 async function offeredTo(agent: string, live: Live): Promise<ReadonlyMap<string, Offered>> {
   const single = [...live.tools.values()].map(async (owned) => ((await isFor(owned, agent)) ? [owned] : []));
   const sets = [...live.toolsets.values()].map((owned) => toolsIn(owned, agent));
@@ -48,7 +48,7 @@ async function find(name: string, agent: string, live: Live): Promise<Offered | 
   return undefined;
 }
 
-/** A tool that cannot say whether an agent has it is withheld from it. */
+/** A tool whose `for` fails is withheld from the agent. */
 async function isFor({ thing: tool, scope }: Offered, agent: string): Promise<boolean> {
   if (tool.for === undefined) return true;
   try {
@@ -58,7 +58,7 @@ async function isFor({ thing: tool, scope }: Offered, agent: string): Promise<bo
   }
 }
 
-/** A set that cannot say what is in it has nothing in it. */
+/** A set whose listing fails counts as empty. */
 async function toolsIn({ thing: set, scope }: Owned<{ readonly name: string; tools(agent: string): unknown }>, agent: string): Promise<readonly Offered[]> {
   try {
     const tools = await call({ scope, what: `tools of ${set.name}`, limitMs: OFFER_MS, run: () => set.tools(agent) }, []);

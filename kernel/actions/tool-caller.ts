@@ -3,10 +3,10 @@ import type { Caller, ToolDeps } from "../core/flow/actions-port.ts";
 import type { TaskRecord } from "../core/flow/record.ts";
 
 /**
- * What is known of a call that names the task `claimed`: the running one of `agent`, or of any agent where none is given. A process that an
- * engine keeps between the turns of a conversation names the task it was started for: once that is over, the call is part of the one that runs
- * there now. A call in the name of another agent is no part of that task, and on its chain. What a local program says of itself counts only as far as these tables agree; a call that they know no task of may do no more
- * than the most restricted run of its agent.
+ * Returns the verified facts of a call that claims the task `claimed`: the running one of `agent`, or of any agent if `agent` is undefined. A process
+ * that an engine keeps between the turns of a conversation names the task it was started for: once that has ended, the call is part of the one that
+ * runs there now. A call in the name of another agent is no part of that task, but on its chain. Claims of a local program count only as far as these
+ * tables confirm them; a call without a known task may do no more than the most restricted run of its agent.
  */
 export async function callerOf(
   { tasks, records }: Pick<ToolDeps, "tasks" | "records">,
@@ -34,7 +34,7 @@ function strictest(autonomies: readonly (string | undefined)[]): Pick<Caller, "a
   return autonomy === undefined ? {} : { autonomy };
 }
 
-/** In another agent's name: what follows stands on the task's chain, and nobody leaves it by speaking for somebody else. */
+/** A call in another agent's name stays on the task's chain: no agent leaves it by impersonating another one. */
 function onChainOf({ agent, inbound: { rootId, options: { chain = [], topic } = {} } }: TaskRecord): Caller {
   return { rootId, chain: [...chain.filter((one) => one !== agent), agent], ...(topic === undefined ? {} : { topic }) };
 }

@@ -16,9 +16,9 @@ export function temporaryName(file: string): string {
 }
 
 /**
- * Replaces `file` as a whole: after a crash or a full disk it holds the old bytes or the new ones, never a part. Resolves after
- * the bytes and the name are on disk. The folder must exist; a symbolic link is replaced, not followed. `mode` defaults to 0600.
- * `ready` is asked right before the replacement, and may throw to leave the file as it is.
+ * Replaces `file` as a whole: after a crash or a full disk it holds the old bytes or the new ones, never a part. Resolves after the bytes and the
+ * name are on disk. The folder must exist; a symbolic link is replaced, not followed. `mode` defaults to 0600. `ready` is called right before the
+ * replacement, and may throw to leave the file as it is.
  */
 export async function atomicWrite(
   file: string,
@@ -44,8 +44,8 @@ export async function atomicWrite(
 }
 
 /**
- * Removes what killed writers left in `folder`: temporary files from before this process whose writer is gone. Files of other
- * names are never touched. Resolves with the names removed; a missing folder has none.
+ * Removes temporary files that killed writers left in `folder`: older than this process, and their writer is gone. Files of other names are never
+ * touched. Resolves with the removed names; empty for a missing folder.
  */
 export async function sweepTemporary(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
@@ -65,7 +65,7 @@ export async function sweepTemporary(folder: string): Promise<readonly string[]>
   return removed;
 }
 
-/** Brings the names in `folder` to the disk: a rename is there only when its folder is. */
+/** Syncs `folder` to disk: a rename is durable only after the fsync of its folder. */
 export async function syncFolder(folder: string): Promise<void> {
   // Windows cannot open a folder; NTFS journals the rename itself.
   if (process.platform === "win32") return;

@@ -19,7 +19,7 @@ export interface CapabilityScope {
   onEnd(dispose: () => void): void;
 }
 
-/** What the libraries of capabilities stand on. Functions are asked when their answer matters, so that a reload counts at once. */
+/** Dependencies of the libraries of capabilities. Functions are called when their answer matters, so that a reload takes effect at once. */
 export interface LibraryDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: RootLog;
@@ -31,19 +31,19 @@ export interface LibraryDeps {
   config(): Readonly<Record<string, unknown>>;
 }
 
-/** A capability whose code is there. */
+/** A capability whose code has been loaded. */
 export interface LoadedCapability<T, Scope extends CapabilityScope = CapabilityScope> {
   /** Makes it for one plugin; called once for each, at its first use. */
   make(scope: Scope): T;
-  /** The kernel stops: ends what is left of it. */
+  /** Called when the kernel stops: disposes of its resources. */
   close?(): Promise<void>;
 }
 
-/** How the kernel comes by one capability. */
+/** Loading and construction of one capability. */
 export interface CapabilityRow<T, Deps, Scope extends CapabilityScope = CapabilityScope> {
   /** An isolated plugin may declare it: `isolation/` then says how it crosses to its process. */
   readonly crosses: boolean;
-  /** Runs once, before the first plugin that declares it is set up: imports what it is made of. */
+  /** Runs once, before the first plugin that declares it is set up: imports its library. */
   load(deps: Deps): LoadedCapability<T, Scope> | Promise<LoadedCapability<T, Scope>>;
 }
 

@@ -1,7 +1,7 @@
 import { BlockList, isIP, isIPv4, isIPv6, type Socket } from "node:net";
 import { networkInterfaces } from "node:os";
 
-/** The far end of a connection, judged by the socket alone. */
+/** The remote end of a connection, as the socket alone reports it. */
 export interface Peer {
   /** In one form for every spelling: `::ffff:192.0.2.1` is `192.0.2.1`, lower case, without a zone. */
   readonly address: string;
@@ -17,7 +17,7 @@ LOOPBACK.addAddress("::1", "ipv6");
 
 const peers = new WeakMap<Socket, Peer>();
 
-/** Who is at the other end. Looked up once a connection: an address cannot change under an open one. */
+/** Returns the peer of a connection. Cached per connection: the address of an open one cannot change. */
 export function peerOf(socket: Socket): Peer {
   const known = peers.get(socket);
   if (known !== undefined) return known;
@@ -28,7 +28,7 @@ export function peerOf(socket: Socket): Peer {
   return peer;
 }
 
-/** One spelling for each address. What is no address comes back in lower case. */
+/** Normalises the spelling of an address. Any other text is returned in lower case. */
 export function canonicalAddress(address: string): string {
   const bare = (address.includes("%") ? address.slice(0, address.indexOf("%")) : address).toLowerCase();
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(bare);

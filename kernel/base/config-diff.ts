@@ -1,6 +1,6 @@
 import { type ConfigPath, formatPath, isRecord } from "./config-path.ts";
 
-/** What a new configuration changes, as paths. */
+/** Differences of a new configuration, as paths. */
 export interface ConfigDifference {
   readonly changed: readonly string[];
   /** Of these, the ones that take effect at the next start only (CFG-09). */
@@ -8,9 +8,9 @@ export interface ConfigDifference {
 }
 
 /**
- * Compares two checked values, defaults filled in: writing a default out is no change, another value behind a variable is one. A
- * key that was added or removed is one path, and so is a list whose length changed. What appears as a whole (an agent, a section) is
- * taken up as a whole, so a mark further down does not make it wait.
+ * Compares two checked values, defaults filled in: writing a default out is no change, another value behind a variable is one. A key that was added
+ * or removed is one path, and so is a list whose length changed. An agent or section that is new as a whole is applied as a whole, even if a key
+ * inside it is marked for a restart.
  */
 export function diffConfig(before: unknown, after: unknown, restartPaths: readonly string[]): ConfigDifference {
   const changed = differences(before, after, []);
@@ -19,7 +19,7 @@ export function diffConfig(before: unknown, after: unknown, restartPaths: readon
   return { changed: changed.map(formatPath), restartRequired: waiting.map(formatPath) };
 }
 
-/** Whether two checked values differ at all: a plugin hears of exactly the changes that `diffConfig` reports. */
+/** Whether two checked values differ at all: plugins are notified of exactly the changes that `diffConfig` reports. */
 export const hasChanged = (before: unknown, after: unknown): boolean => differences(before, after, []).length > 0;
 
 function differences(before: unknown, after: unknown, path: ConfigPath): readonly ConfigPath[] {
@@ -36,7 +36,7 @@ function differences(before: unknown, after: unknown, path: ConfigPath): readonl
   return Object.is(before, after) ? [] : [path];
 }
 
-/** A path waits when it lies at or below a pattern; a list that changed as a whole also when something in its entries would. */
+/** Whether a path needs a restart: it lies at or below a pattern, or a list changed as a whole and the pattern matches inside its entries. */
 function waits(path: ConfigPath, pattern: readonly string[]): boolean {
   const common = Math.min(path.length, pattern.length);
   for (let index = 0; index < common; index += 1) {

@@ -49,7 +49,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The value at `path`, found through own properties only; undefined where there is none. */
+/** Returns the value at `path`, through own properties only; undefined if there is none. */
 export function valueAt(value: unknown, path: ConfigPath): unknown {
   let at = value;
   for (const segment of path) {

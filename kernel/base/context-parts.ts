@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import type { ContextPart, TurnContext } from "@svc/sdk";
 
-/** A named piece of what an engine is told, with its words. */
+/** A named part of an engine's context, with its text. */
 export interface ContextText {
   readonly name: string;
   readonly text: string;
@@ -10,14 +10,14 @@ export interface ContextText {
 type Words = Pick<TurnContext, "system" | "layers" | "history" | "prompt">;
 type Said = Words["history"][number];
 
-/** The pieces in the order in which an engine gets them; those without words are left out, and a name that stands twice is numbered. */
+/** Returns the texts of the context in the order in which an engine gets them; empty ones are left out, and duplicate names are numbered. */
 export function contextTexts({ system, layers, history, prompt }: Words): readonly ContextText[] {
   return [{ name: "system", text: system }, ...numbered(layers), { name: MESSAGES, text: asText(history) }, { name: "prompt", text: prompt }].filter(hasText);
 }
 
 /**
- * What a trace keeps of a context, piece by piece as `contextTexts` has them: how much each had, and a hash to tell whether it is another
- * one by now. Of a long history the newest messages are hashed: a turn must not cost more the longer a conversation is.
+ * Returns a trace's digest of a context, part by part as `contextTexts` lists them: the size of each, and a hash that shows later changes. Of a long
+ * history only the newest messages are hashed: a turn must not cost more the longer a conversation is.
  */
 export function contextDigest({ system, layers, history, prompt }: Words): readonly ContextPart[] {
   const parts = numbered(layers).map(repeated);

@@ -8,6 +8,7 @@ export const ERRORS = {
   SVC_STORE_NONE: [500, "Nothing keeps the state: {reason}; {next}."],
   SVC_STORE_SEVERAL: [500, "{stores} would each keep the state; {next}."],
   SVC_LOCK_LOST: [503, "This daemon no longer holds its folder ({reason}) and ends: two daemons on one folder would harm its state."],
+  SVC_LOCK_FOLDER: [500, "{file} is a folder, where svc keeps the file that locks the data folder; remove it, or move it away."],
   SVC_DAEMON_RUNNING: [409, "A daemon already runs on {folder}, process {pid}; stop it first with: svc daemon stop, or use another folder."],
   SVC_DAEMON_OTHER: [421, "This is not the daemon of the folder that the caller works in; nothing was done."],
   SVC_PLUGIN_TIMEOUT: [504, "Plugin {plugin}: {what} did not answer within {ms} ms."],
@@ -192,7 +193,7 @@ export const ERRORS = {
   SVC_TOOL_UNKNOWN: [404, "There is no agent tool '{tool}'; GET /agents/<id>/tools lists them."],
 } as const satisfies Record<string, readonly [status: number, message: string]>;
 
-/** A code of the table: what `fail` takes. */
+/** A code of the table: argument of `fail`. */
 export type ErrorCode = keyof typeof ERRORS;
 
 /** Makes the error of a code, its message filled from `facts`; the facts are its properties too. */

@@ -7,7 +7,7 @@ export const SUMMARY_LIMIT = 280;
 export function cutSummary(text: string): string {
   // A string of UTF-16 units within the limit is within it in code points, too.
   if (text.length <= SUMMARY_LIMIT) return text;
-  // Twice the limit holds every code point that can count; the rest of a long text is never looked at.
+  // A slice of twice the limit holds every code point that can count; the rest of a long text is not read.
   const points = [...text.slice(0, 2 * SUMMARY_LIMIT + 2)];
   return points.length <= SUMMARY_LIMIT ? text : `${points.slice(0, SUMMARY_LIMIT - 1).join("")}…`;
 }
@@ -22,7 +22,7 @@ export function createEventIds(boot = randomBytes(5).toString("hex")): () => str
   };
 }
 
-/** Has it the form of an event id, from this boot or any other, or of a row that a plugin told of? */
+/** Whether the text has the form of an event id, from this boot or any other, or of a row that a plugin published. */
 export const isEventId = (text: string): boolean => /^(?:evt_[0-9a-f]{10}_[0-9a-z]{1,11}|(?!evt_)[a-z]+_[0-9a-z-]{10,64}:\d{1,11})$/.test(text);
 
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:?\d{2})?)?$/;

@@ -8,7 +8,7 @@ export interface FileRoot {
   readonly within?: string;
 }
 
-/** A folder whose files are served, with what copies of them are good for. */
+/** A folder whose files are served, with the caching rule of its copies. */
 export interface ServedFolder extends FileRoot {
   /** The header `cache-control` of each. */
   readonly cacheControl: string;

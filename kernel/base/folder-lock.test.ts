@@ -51,6 +51,14 @@ it("believes in a live holder whose start time is not known", async () => {
   expect(() => lockFolder(folder)).toThrow(expect.objectContaining({ code: "SVC_DAEMON_RUNNING", pid: process.ppid }));
 });
 
+it("a folder in the place of the lock is named, with what to do", async () => {
+  const file = join(folder, "daemon.lock");
+  await mkdir(file);
+  const told = expect.objectContaining({ code: "SVC_LOCK_FOLDER", message: expect.stringContaining(`${file} is a folder`) });
+  expect(() => lockHolder(folder)).toThrow(told);
+  expect(() => lockFolder(folder)).toThrow(told);
+});
+
 it("takes over a file that says nothing, such as one emptied by a power cut", async () => {
   for (const content of ["", "null", "{}", '{"pid":-1,"startedAt":1,"nonce":"n"}', "garbage"]) {
     await writeFile(join(folder, "daemon.lock"), content);

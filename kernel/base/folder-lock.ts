@@ -10,15 +10,15 @@ import { processAlive, processIdentity } from "./process-identity.ts";
 /** The right to be the one daemon of a data folder. */
 export interface FolderLock {
   /**
-   * Looks every two seconds whether the lock file is still there, and puts it back when it was removed. `onLost` is called once, with the
-   * reason, when that fails: another process has the folder now, or the folder is gone, also where a new one has its name.
+   * Checks every two seconds whether the lock file still exists, and recreates it when it was removed. `onLost` is called once, with the reason, when
+   * that fails: another process has locked the folder, or the folder is gone, even if a new one has its name.
    */
   watch(onLost: (reason: string) => void): void;
   /** Gives it up. Idempotent. */
   release(): void;
 }
 
-/** Who holds a data folder. */
+/** Holder of a data folder's lock. */
 export interface LockHolder {
   readonly pid: number;
   /** Milliseconds since 1970, when the lock was taken. */
@@ -26,7 +26,7 @@ export interface LockHolder {
 }
 
 interface LockRecord extends LockHolder {
-  /** Tells the holder from a later process with its id; absent where the system does not say. */
+  /** Distinguishes the holder from a later process with the same id; absent if the system does not provide it. */
   readonly identity?: string;
   /** Makes each lock file's content unique. */
   readonly nonce: string;
@@ -36,8 +36,8 @@ const NAME = "daemon.lock";
 const LOOK_EVERY_MS = 2_000;
 
 /**
- * Takes `folder` for this process. Throws `SVC_DAEMON_RUNNING` with the `pid` of a live holder; the lock of a process that is
- * gone, also one whose id was given to another, is taken over, by exactly one of those who try.
+ * Locks `folder` for this process. Throws `SVC_DAEMON_RUNNING` with the `pid` of a live holder; the lock of a dead process, also one whose id was
+ * reused, is taken over, by exactly one of the contenders. Throws `SVC_LOCK_FOLDER` where a folder has the name of the lock.
  */
 export function lockFolder(folder: string): FolderLock {
   const taken = tryLock(join(folder, NAME));
@@ -76,7 +76,7 @@ export function tryLock(path: string): FolderLock | { readonly holder: LockHolde
   };
 }
 
-/** Undefined where it is gone already: the first look says so. */
+/** Returns undefined if the folder is already gone: the first check reports it. */
 function openFolder(folder: string): number | undefined {
   try {
     return openSync(folder, "r");
@@ -85,7 +85,7 @@ function openFolder(folder: string): number | undefined {
   }
 }
 
-/** Why the lock with the content `mine` is lost; undefined when it is there, or there again. */
+/** Returns why the lock with the content `mine` is lost; undefined if it exists, or was recreated. */
 async function lossOf(path: string, mine: string, folder: number | undefined, isLocked: () => boolean): Promise<string | undefined> {
   try {
     const content = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
@@ -93,7 +93,7 @@ async function lossOf(path: string, mine: string, folder: number | undefined, is
       throw error;
     });
     if (content === mine || !isLocked()) return undefined;
-    // What a start has put into it is not in the new one.
+    // The new folder lacks the files that a start has put into the old one.
     if (folder !== undefined && statSync(dirname(path)).ino !== fstatSync(folder).ino) return `the folder of ${path} was removed and made anew`;
     const holder = take(path, mine);
     return holder === undefined ? undefined : `${path} was removed, and process ${holder.pid} has taken the folder`;
@@ -103,7 +103,7 @@ async function lossOf(path: string, mine: string, folder: number | undefined, is
   }
 }
 
-/** The live holder of `folder`, if there is one. */
+/** The live holder of `folder`, if there is one. Throws `SVC_LOCK_FOLDER`. */
 export function lockHolder(folder: string): LockHolder | undefined {
   const content = read(join(folder, NAME));
   const record = content === undefined ? undefined : liveRecord(content);
@@ -111,9 +111,9 @@ export function lockHolder(folder: string): LockHolder | undefined {
 }
 
 /**
- * Creates the lock file `path` with the content `mine`, unless a live process has it: then answers with that holder. A contender may
- * replace a dead holder's file only while it has the claim named after that file's content; the content is unique, so a slow contender
- * finds another file under its claim and starts again.
+ * Creates the lock file `path` with the content `mine`, unless a live process holds it: then returns that holder. A contender may replace a dead
+ * holder's file only while it has the claim named after that file's content; the content is unique, so a slow contender finds another file under its
+ * claim and starts again.
  */
 function take(path: string, mine: string): LockRecord | undefined {
   for (;;) {
@@ -136,7 +136,7 @@ function take(path: string, mine: string): LockRecord | undefined {
   }
 }
 
-/** Creates `path` with its whole content in one step; false when it is there already. */
+/** Creates `path` with its whole content in one step; returns false if it already exists. */
 function createWhole(path: string, content: string): boolean {
   const temporary = written(path, content);
   try {
@@ -159,7 +159,7 @@ function written(path: string, content: string): string {
   try {
     writeFileSync(temporary, content, { mode: 0o600, flag: "wx" });
   } catch (error) {
-    // On a full disk it is there, without its content.
+    // On a full disk the file exists, but without its content.
     rmSync(temporary, { force: true });
     throw error;
   }
@@ -171,11 +171,12 @@ function read(path: string): string | undefined {
     return readFileSync(path, "utf8");
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
+    if (codeOf(error) === "EISDIR") throw fail("SVC_LOCK_FOLDER", { file: path });
     throw error;
   }
 }
 
-/** The record when its process is alive. What is no record, such as a file emptied by a power cut, has no live holder. */
+/** Returns the record if its process is alive. An invalid record, such as a file emptied by a power cut, has no live holder. */
 function liveRecord(content: string): LockRecord | undefined {
   let record: Partial<LockRecord>;
   try {

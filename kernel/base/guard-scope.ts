@@ -1,7 +1,7 @@
 import type { HttpRoute, ScopeTable } from "@svc/sdk";
 import { fail } from "./errors.ts";
 
-/** A guard's scope in its two parts. A name that starts with `:` is the path parameter that gives it. */
+/** The two parts of a guard's scope. A name that starts with `:` is the path parameter that holds the actual name. */
 export interface GuardScope {
   readonly family: string;
   readonly name: string;
@@ -9,7 +9,7 @@ export interface GuardScope {
 
 const PREFIX = "scope:";
 
-/** The scope that a route's guard asks for, undefined where it asks for none. Throws `SVC_HTTP_ROUTE` for one that no manifest declares. */
+/** Returns the scope that a route's guard requires, undefined if it requires none. Throws `SVC_HTTP_ROUTE` for one that no manifest declares. */
 export function guardScope({ method, path, guard }: Pick<HttpRoute, "method" | "path" | "guard">, scopes: ScopeTable): GuardScope | undefined {
   const text = String(guard);
   if (!text.startsWith(PREFIX)) return undefined;
@@ -28,8 +28,8 @@ export function guardScope({ method, path, guard }: Pick<HttpRoute, "method" | "
 }
 
 /**
- * As `guardScope`, when a plugin provides a route. One for another server may ask for scopes that the plugin of that server declares; where
- * none of that family is known, that plugin is not here, and the route waits without being served.
+ * As `guardScope`, when a plugin provides a route. A route for another server may require scopes that the plugin of that server declares; if none of
+ * that family is known, that plugin is missing, and the route waits without being served.
  */
 export function requireScope(route: Pick<HttpRoute, "server" | "method" | "path" | "guard">, scopes: ScopeTable): void {
   const [, family] = String(route.guard).split(":");

@@ -43,7 +43,7 @@ const EVENTS: Readonly<Record<TierEvent["type"], (event: Fields) => boolean>> = 
     [kind, message].every(text) && [retryable, sessionLost].every(maybeFlag) && maybeNumber(retryAfterMs),
 };
 
-/** Is it an event of a tier, or at least of a type that is not known here? */
+/** Whether it is a valid event of a tier, or of a type that is not known here. */
 export function isTierEvent(event: unknown): event is TierEvent {
   try {
     if (!isObject(event) || !text(event.type)) return false;
@@ -53,7 +53,10 @@ export function isTierEvent(event: unknown): event is TierEvent {
   }
 }
 
-/** Is it what the hook asks for, at the places that the kernel reads next? A plugin's answer is foreign data, and may even throw when it is looked at. */
+/**
+ * Whether it is a valid answer of the hook, in the fields that the kernel reads next. A plugin's answer is untrusted data, and may even throw when it
+ * is read.
+ */
 export function fitsHook(hook: keyof Hooks, answer: unknown): boolean {
   try {
     return isObject(answer) && FITS[hook](answer);

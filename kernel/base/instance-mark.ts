@@ -1,6 +1,4 @@
-/*
- * What the command line needs to know its own daemon by. Imports nothing of the kernel: it is loaded by each command.
- */
+/* Mark by which the command line recognises its own daemon. Imports no other module of the kernel: it is loaded by each command. */
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 
@@ -16,7 +14,7 @@ export function readInstance(folder: string): string | undefined {
   try {
     const mark = JSON.parse(readFileSync(join(folder, INSTANCE_FILE), "utf8")) as { id?: unknown; folder?: unknown; inode?: unknown } | null;
     if (typeof mark?.id !== "string" || mark.id === "") return undefined;
-    // A copy has another place and another inode; what was moved or mounted elsewhere differs in one of them only.
+    // A copy has another path and another inode; a moved or remounted folder differs in one of them only.
     return mark.folder === realpathSync(folder) || mark.inode === statSync(folder).ino ? mark.id : undefined;
   } catch {
     return undefined;

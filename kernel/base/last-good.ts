@@ -11,7 +11,7 @@ export async function rememberLastGood(dataFolder: string, text: string): Promis
   if ((await lastGood(dataFolder)) !== text) await atomicWrite(join(dataFolder, NAME), text, { mode: 0o600 });
 }
 
-/** The text of the last configuration that started; undefined when none did. Throws `SVC_CONFIG_UNREADABLE`. */
+/** Returns the text of the last configuration that started; undefined if there is none. Throws `SVC_CONFIG_UNREADABLE`. */
 export async function lastGood(dataFolder: string): Promise<string | undefined> {
   const file = join(dataFolder, NAME);
   try {

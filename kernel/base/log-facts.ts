@@ -1,14 +1,14 @@
 import type { Log } from "@svc/sdk";
 
-/** What the log itself writes on each line. */
+/** Fields that the log itself writes on each line. */
 const OWN = new Set(["level", "time", "pid", "hostname", "plugin", "msg"]);
 /** Of one line: characters in all, of one string, entries of one object or list, and levels. */
 const LIMITS = { total: 8_000, string: 2_000, entries: 50, depth: 6 };
 const CUT = "[cut]";
 
 /**
- * The log of a plugin. It says what it likes and never who said it: facts of the names that the log writes itself stand below `facts`,
- * and facts and text are cut to a length that a log bears.
+ * Wraps the log for a plugin. The plugin cannot set the log's own fields: fields of those names are nested below `facts`, and facts and text are
+ * truncated to a bounded length.
  */
 export function pluginLog(log: Log): Log {
   const write = (level: keyof Log) => (given: object | string, text?: string) => {
@@ -33,7 +33,7 @@ function factsOf(given: object): object {
   };
 }
 
-/** A copy of plain data: what is too long, too deep or no data at all is cut or said in a word. */
+/** Copies plain data: overlong, too deep or non-data values are truncated or described in a word. */
 function bounded(value: unknown, depth: number, budget: { left: number }): unknown {
   if (budget.left <= 0) return CUT;
   budget.left -= 8;

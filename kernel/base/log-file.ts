@@ -2,7 +2,7 @@ import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 
-/** How large a log file may grow, and how many there may be with the current one. Asked for when it matters: a reload may change them. */
+/** Limits of a log file's size, and of the number of files with the current one. Read when they matter: a reload may change them. */
 export interface LogLimits {
   readonly logMegabytes: number;
   readonly logFiles: number;
@@ -18,7 +18,7 @@ export function readLogLimits(config: Readonly<Record<string, unknown>>): LogLim
 export interface LogFile {
   write(line: string): void;
   flushSync(): void;
-  /** Goes on in a new file when the old one was moved away, as by logrotate. */
+  /** Reopens the file after a rotation (as by logrotate), so that lines go to a new one. */
   reopen(): void;
 }
 
@@ -48,7 +48,7 @@ export function openLogFile(file: string, limits: () => LogLimits): LogFile {
   };
 }
 
-/** What cannot be renamed is written on: a log that is too long is better than none. */
+/** If renaming fails, continue in the same file: an overlong log is better than none. */
 function rotate(file: string, files: number): void {
   try {
     for (const number of earlier(file)) {

@@ -9,27 +9,27 @@ export interface RootLog extends Log {
   child(id: string): RootLog;
   /** Everything written so far has left the process. */
   flush(): void;
-  /** Goes on in a new file when the old one was moved away; nothing where lines go elsewhere. */
+  /** Reopens the log file after a rotation; no effect if lines do not go to a file. */
   reopen(): void;
 }
 
-/** How a log is made. */
+/** Options of a log. */
 export interface LogOptions {
   readonly level?: string;
-  /** `none` writes nothing and loads nothing. Anything but `stderr` and `none` is a file, made with mode 0600. */
+  /** `none` writes and loads nothing. Anything but `stderr` and `none` is a file, created with mode 0600. */
   readonly destination: "none" | "stderr" | string | Writable;
   /** When a file is rotated; 10 MB and three files unless given. */
   readonly limits?: () => LogLimits;
   /** For people: one readable line instead of JSON. */
   readonly pretty?: boolean;
-  /** Values that must never be written, asked for at each line because a reload may change them: then give another object. */
+  /** Returns the values to redact; called for each line, because a reload may change them: then it must return another object. */
   readonly secrets: () => Iterable<string>;
 }
 
 /** Facts with these names are never written, whatever they hold; deeper ones the scrubber finds by their names. */
 const SECRET_FACTS = ["authorization", "cookie", "token", "apiKey", "password", "secret", "credential", "credentials"];
 const SECRET_NAME = String.raw`[\w-]*(?:token|secret|password|passwd|api[-_]?key|authorization|cookie|credential)`;
-/** A string or list of such a name at any depth, and one in JSON that stands in a string, however deep that is. */
+/** Matches a string or list under a secret name at any depth, also in JSON nested in a string, at any level of escaping. */
 const NAMED = new RegExp(String.raw`"(${SECRET_NAME})":\s*(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\])`, "gi");
 const NAMED_INSIDE = new RegExp(String.raw`(\\+)"(${SECRET_NAME})\1":\s*\1"(?:(?!\1").)*\1"`, "gi");
 const SHAPES = /svc_live_[0-9a-f]+|([?&](?:token|access_token|key|api_key)=)[^&\s"\\]+|(\b(?:bearer\s+|basic\s+(?=[a-z+/]*[\d=])))[\w.~+/-]{6,}=*/gi;
@@ -54,10 +54,10 @@ export function createScrubber(secrets: () => Iterable<string>): (line: string) 
   };
 }
 
-/** How often JSON may stand in JSON for a secret with quotes or line breaks in it to be found. */
+/** Number of nested JSON encodings in which a secret with quotes or line breaks is still found. */
 const DEEPEST_JSON = 4;
 
-/** The secrets as they are and as they stand inside JSON and URLs. The longest first: one may begin another. */
+/** Builds the pattern of the secrets as they are and as they are encoded in JSON and URLs. Longest first: one may be a prefix of another. */
 function patternOf(secrets: Iterable<string>): RegExp | undefined {
   const forms = new Set<string>();
   for (const secret of secrets) {
@@ -92,14 +92,14 @@ export function createLog({ level = "info", destination, pretty = false, secrets
   );
 }
 
-/** What the log reads of a configuration, anew whenever that may have changed. */
+/** The part of a configuration that the log reads, again whenever it may have changed. */
 export interface LoggedConfiguration {
   /** Values that no line may hold. */
   readonly checked: { readonly secrets: Iterable<string> };
   readonly value: Readonly<Record<string, unknown>>;
 }
 
-/** The log that an embedding program gave, or one as it wants it; without a wish none. */
+/** Returns the log that an embedding program passed, or one with its options; without options a silent one. */
 export function logOf(given: RootLog | Omit<LogOptions, "secrets" | "limits"> | undefined, configuration: () => LoggedConfiguration): RootLog {
   if (given !== undefined && "child" in given) return given;
   const { destination = "none", ...rest } = given ?? {};
@@ -149,7 +149,7 @@ const cleaned = (text: string): string => text.replace(new RegExp(`${CONTROLS.so
 
 const LEVELS: Readonly<Record<number, string>> = { 20: "debug", 30: "info", 40: "warn", 50: "error", 60: "fatal" };
 
-/** One line of JSON as a person reads it; one that is no JSON as it is. `dated` puts the day before the time. */
+/** Formats one line of JSON for people; any other line is returned unchanged. `dated` adds the day before the time. */
 export function forPeople(line: string, dated = false): string {
   let parsed: { [fact: string]: unknown; level?: number; time?: number; plugin?: string; name?: string; msg?: string; err?: { message?: string } };
   try {

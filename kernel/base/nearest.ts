@@ -1,10 +1,10 @@
-/** The candidate nearest to a mistyped name; undefined when none is near enough to be meant. */
+/** Returns the candidate nearest to a mistyped name; undefined if none is near enough. */
 export function nearest(name: string, candidates: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(name.length / 3));
   let best: string | undefined;
   let bestDistance = limit + 1;
   for (const candidate of candidates) {
-    // The length alone tells that it is too far: long foreign names cost nothing.
+    // The difference in length is a lower bound of the distance: long unrelated names are skipped without computing it.
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const distance = editDistance(name.toLowerCase(), candidate.toLowerCase());
     if (distance < bestDistance) {

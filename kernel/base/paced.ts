@@ -1,6 +1,6 @@
 /**
- * `work`, one at a time and at most once in `gapMs`: calls that come while it runs, or too soon after it has begun, lead to one more run
- * together. It must not fail. The timer keeps no process alive.
+ * Throttles `work`: one run at a time and at most one in `gapMs`; calls during a run, or too soon after its begin, are coalesced into one further
+ * run. It must not fail. The timer keeps no process alive.
  */
 export function paced(work: () => Promise<void>, gapMs: number): () => void {
   let began = Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
 import type { Envelope } from "@svc/sdk";
 import { fail } from "./errors.ts";
 
-/** The longest texts that an envelope of another machine may carry, in UTF-16 units, in the order in which they are looked at. */
+/** Maximum lengths of the texts in an envelope from another machine, in UTF-16 units, in the order in which they are checked. */
 const REQUIRED = { id: 200, rootId: 200, node: 200, kind: 64, type: 100, at: 40, summary: 560 } as const;
 const OPTIONAL = { parentId: 200, agentId: 200, ref: 500, text: 20_000, source: 100 } as const;
 const SUMMARY_POINTS = 280;
@@ -9,8 +9,8 @@ const DATA_CHARS = 16_384;
 const CONTROL = /\p{Cc}/u;
 
 /**
- * What another machine sent, as an envelope with nothing but its known members. Throws `SVC_EVENT_FOREIGN` for what is none: listeners and
- * streams take an envelope's shape for granted.
+ * Validates another machine's event and returns an envelope with its known members only. Throws `SVC_EVENT_FOREIGN` for anything else: listeners and
+ * streams rely on an envelope's shape.
  */
 export function peerEnvelope(value: unknown): Envelope {
   const refuse = (reason: string) => fail("SVC_EVENT_FOREIGN", { reason });

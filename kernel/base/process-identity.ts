@@ -13,8 +13,8 @@ export function processAlive(pid: number): boolean {
 }
 
 /**
- * What tells a process from a later one with the same id: boot and start time in clock ticks. Undefined where there is no /proc,
- * and for a process that is gone.
+ * Identity that distinguishes a process from a later one with the same id: boot and start time in clock ticks. Undefined without /proc, and for a
+ * process that has ended.
  */
 export function processIdentity(pid: number): string | undefined {
   try {
@@ -26,7 +26,7 @@ export function processIdentity(pid: number): string | undefined {
   }
 }
 
-/** Tells this run of the operating system from any other; undefined where it does not say. */
+/** Returns the id of this boot of the operating system; undefined if the system does not provide it. */
 export function bootId(): string | undefined {
   try {
     return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
@@ -35,7 +35,7 @@ export function bootId(): string | undefined {
   }
 }
 
-/** The fields of /proc/<pid>/stat after the command, which stands in parentheses and may hold spaces: the state first. */
+/** Returns the fields of /proc/<pid>/stat after the command (in parentheses, may contain spaces), beginning with the state. */
 function statOf(pid: number): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -45,5 +45,5 @@ function statOf(pid: number): string[] | undefined {
   }
 }
 
-/** Marks the processes that the daemon of a data folder starts, so that a later one finds what an earlier one left. */
+/** Returns the mark of processes that the daemon of a data folder starts, so that a later daemon finds the orphans of an earlier one. */
 export const folderMark = (dataFolder: string): string => createHash("sha256").update(dataFolder).digest("hex").slice(0, 16);

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve, sep } from "node:path";
 
 /** Where the files lie that only the daemon and its operator may touch. */
 export interface ProtectedDeps {
-  /** The configuration; absent for one that was handed over in code. */
+  /** The configuration file; absent for a configuration passed in code. */
   readonly configFile?: string;
   /** The folder with `.env`. */
   readonly folder: string;
@@ -13,22 +13,21 @@ export interface ProtectedDeps {
 
 /** The files that only the daemon and its operator may touch, whatever roots a plugin or an action is given. */
 export interface Protected {
-  /** Is this real path, there or not, one of them or below one? */
+  /** Whether this real path, existing or not, is one of them or below one. */
   holds(path: string): boolean;
-  /** Is this open file one of them by another name? */
+  /** Whether this open file is one of them under another name. */
   isOne(file: { readonly dev: number; readonly ino: number }): Promise<boolean>;
 }
 
-/** The folder with what is secret in what `svc backup` writes, wherever that was put and whatever it is called. */
+/** Folder with the secrets in a backup of `svc backup`, wherever it was put and under any name. */
 const BACKUP = /(?:^|\/)svc-backup-secrets(?:\/|$)/;
 
-/** Here a file says what is in a process: its environment, its memory, its open files. */
+/** Files below it reveal the state of a process: its environment, its memory, its open files. */
 const PROCESSES = "/proc";
 
 /**
- * The configuration, `.env` and the data folder but for `own` in it, with the copies of each that `svc restore` keeps beside it, and what
- * `svc backup` has written. Real paths count and upper or lower case does not: some file systems know no difference. Looks at the disk
- * once, for where links lead.
+ * The configuration, `.env` and the data folder except `own` in it, with the copies of each that `svc restore` keeps beside it, and backups of `svc
+ * backup`. Compares real paths, case-insensitively: some file systems are. Reads the disk once, to resolve links.
  */
 export function protectedFiles({ configFile, folder, dataFolder }: ProtectedDeps, own?: string): Protected {
   const named = [join(folder, ".env"), ...(configFile === undefined ? [] : [configFile])];
@@ -65,7 +64,7 @@ function familyOf(file: string): Family[] {
   }));
 }
 
-/** The real path of what may not be there yet. */
+/** Returns the real path of a file that may not exist yet. */
 export function realOf(path: string): string {
   try {
     return realpathSync.native(path);

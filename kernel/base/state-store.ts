@@ -2,13 +2,13 @@ import { setMaxListeners } from "node:events";
 import { type Collection, type Doc, type Query, remove, type Store, type StoreDriver, type StoreScope } from "@svc/sdk";
 import { workingStore } from "@svc/sdk/host";
 
-/** What a driver may leave out of the state of an owner. */
+/** Optional members of the state of an owner. */
 type Optional = "note" | "scan" | "scanKeys" | "prune" | "keyBefore" | "fill";
 
-/** One owner's state: everything a driver may leave out is there. */
+/** The state of one owner, with every method that a driver may omit. */
 export type ScopedStore = Store & Required<Pick<StoreScope, Optional>>;
 
-/** The daemon's durable state, of which each owner sees its own part: a driver with nothing left out. */
+/** The durable state of the daemon, of which each owner sees its own part: a driver with all optional methods filled in. */
 export interface StateStore
   extends Required<Omit<StoreDriver, "scope" | "size" | "records" | "restore" | "nodes" | "tell" | "time" | "exchange" | "hints" | "work">>,
     Pick<StoreDriver, "nodes" | "tell" | "time" | "exchange" | "hints" | "work"> {
@@ -16,10 +16,10 @@ export interface StateStore
   size(): { readonly used: number; readonly free: number };
 }
 
-/** Documents looked at in one step. */
+/** Documents scanned in one step. */
 const PAGE = 500;
 
-/** The state that `driver` keeps. What the driver leaves out is done with what every store has, in pages. */
+/** Wraps the state of `driver`. Omitted members are implemented in pages with those that every store has. */
 export function stateStore(driver: StoreDriver): StateStore {
   const scopes = new Map<string, ScopedStore>();
   const closed = new AbortController();
@@ -37,7 +37,7 @@ export function stateStore(driver: StoreDriver): StateStore {
     },
     reclaim: async (node) => driver.reclaim?.(node),
     health: () => driver.health?.() ?? { ok: true },
-    // Not set back by the wall clock while it runs; over a restart the wall clock is asked.
+    // A monotonic clock while the process runs; across a restart it depends on the wall clock.
     steady: driver.steady?.bind(driver) ?? (() => Math.floor(began + performance.now())),
     ...(driver.nodes === undefined ? {} : { nodes: driver.nodes.bind(driver) }),
     ...(driver.tell === undefined ? {} : { tell: driver.tell.bind(driver) }),
@@ -46,6 +46,7 @@ export function stateStore(driver: StoreDriver): StateStore {
     ...(driver.hints === undefined ? {} : { hints: driver.hints }),
     ...(driver.work === undefined ? {} : { work: driver.work.bind(driver) }),
     onDrain: (listener) => driver.onDrain?.(listener),
+    leaving: async () => driver.leaving?.(),
     onFailure: (listener) => driver.onFailure?.(listener) ?? (() => undefined),
     size: () => ({ used: 0, free: 0, ...driver.size?.() }),
     diskBytes: () => driver.diskBytes?.(),
@@ -57,7 +58,7 @@ export function stateStore(driver: StoreDriver): StateStore {
   };
 }
 
-/** What `scope` leaves out, done in pages. */
+/** Adds the members that `scope` omits, implemented in pages. */
 function completed(scope: StoreScope, closed: AbortSignal): ScopedStore {
   const working = workingStore(scope, closed);
   const all = (name: string) => scope.collection<Record<string, unknown>>(name);
@@ -65,7 +66,7 @@ function completed(scope: StoreScope, closed: AbortSignal): ScopedStore {
   const scanned: ScopedStore = {
     ...working,
     note: working.note ?? working.commit,
-    // Without `scan`, documents are looked through where an index over a path is asked for.
+    // Without `scan`, a query over an indexed path scans the documents.
     collection: (name, { indexes = [] } = {}) => scope.collection(name, { indexes: indexes.filter((field) => scans || !field.includes(".")) }),
     fill: async (name, rows) => scope.fill?.(name, rows) ?? 0,
     async scan<T>(name: string, query: Parameters<ScopedStore["scan"]>[1]) {

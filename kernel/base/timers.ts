@@ -4,7 +4,7 @@ import { fail } from "./errors.ts";
 /** setTimeout takes 24.8 days at most; anything longer fires at once. */
 const LONGEST_TIMEOUT = 2 ** 31 - 1;
 
-/** Timers stand still while the machine sleeps and know nothing of a clock that is set: so often the clock is looked at while a time is waited for. */
+/** Interval at which a wait checks the clock: timers do not advance while the machine sleeps and ignore a changed system clock. */
 const LOOK_MS = 10_000;
 
 /** Timers that do not keep the process alive and end together. */
@@ -91,14 +91,14 @@ export function createTimers(now: () => number = Date.now): Timers {
   };
 }
 
-/** A time as `Jobs.at` takes it, in Unix milliseconds. Throws `SVC_TIME_INVALID` for what is none. */
+/** Converts an argument of `Jobs.at` to Unix milliseconds. Throws `SVC_TIME_INVALID` for an invalid time. */
 export function timeOf(time: Date | number): number {
   const given = Number(time);
   if (Number.isNaN(new Date(given).getTime())) throw fail("SVC_TIME_INVALID", { time: String(time).slice(0, 60) });
   return given;
 }
 
-/** How many of `dated` are due at `time`. */
+/** Returns the number of `dated` that are due at `time`. */
 function placeOf(dated: readonly Dated[], time: number): number {
   let [low, high] = [0, dated.length];
   while (low < high) {

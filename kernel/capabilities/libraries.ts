@@ -3,7 +3,7 @@ import type { CapabilityRow, LibraryDeps } from "../base/capability.ts";
 /** A library is imported when the first plugin that declares it is set up. */
 const row = <T>(crosses: boolean, load: CapabilityRow<T, LibraryDeps>["load"]): CapabilityRow<T, LibraryDeps> => ({ crosses, load });
 
-/** The capabilities that are libraries, one row each. Those that the core serves by itself stand in `core/host/capabilities.ts`. */
+/** The capabilities that are libraries, one row each. The ones built into the core are in `core/host/capabilities.ts`. */
 export const LIBRARIES = {
   fetch: row(true, async () => (await import("./fetch/plugin-fetch.ts")).fetchCapability()),
   sockets: row(true, async () => (await import("./fetch/sockets.ts")).socketsCapability()),

@@ -4,7 +4,7 @@ import { createChannelCalls } from "./channel-calls.ts";
 import { conversationKey } from "./outbox-entry.ts";
 import type { Pace } from "./pace.ts";
 
-/** What acknowledging stands on. */
+/** Dependencies of acknowledgements. */
 export interface AcknowledgementDeps {
   readonly store: Store;
   readonly log: Log;
@@ -15,14 +15,14 @@ export interface AcknowledgementDeps {
   live(): Live;
 }
 
-/** Messages get the emoji of their channel (`traits.ack`) once they are stored: each is asked for in the commit that stores the message. */
+/** Messages get the emoji of their channel (`traits.ack`) once they are stored: the commit that stores a message also stores the request for it. */
 export interface Acknowledgements {
   ops(inbound: Inbound): readonly Op[];
   /** Something may have become possible on that channel. */
   wake(channel: string): void;
   /** The same in a moment: a quick answer is not kept waiting for the network and the disk by it. */
   soon(channel: string): void;
-  /** Begins no more, lets what is in flight finish for `graceMs`, then cuts it. The rest stays for the next start. */
+  /** Starts no more, lets calls in progress finish for `graceMs`, then aborts them. The rest stays for the next start. */
   stop(graceMs: number): Promise<void>;
 }
 
@@ -41,17 +41,17 @@ const TRIES = 3;
 /** Later it would say nothing that the answer does not. */
 const WORTH_MS = 120_000;
 
-/** Nobody notices it, and an answer that needs no engine is through by then. */
+/** Too short to be noticed, but long enough for an answer without an engine to complete. */
 const MOMENT_MS = 100;
 
 const queueOf = (channel: string): string => `acks/${channel}`;
 
-/** Best effort: what fails is tried a few times within two minutes, at the pace that the platform allows, and never told to anybody. */
+/** Best effort: a failure is retried a few times within two minutes, at the pace that the platform allows, and never reported. */
 export function createAcknowledgements(deps: AcknowledgementDeps): Acknowledgements {
   const { store, log, pace, backoff, now, live } = deps;
   const busy = new Map<string, Promise<void>>();
   const again = new Set<string>();
-  /** Channels that are looked at in a moment. */
+  /** Channels to be processed on the next timer. */
   const soon = new Set<string>();
   const timers = new Set<NodeJS.Timeout>();
   const cut = new AbortController();

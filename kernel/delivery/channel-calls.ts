@@ -2,7 +2,7 @@ import { type ChannelFailure, type Outgoing, reasonOf, type Target } from "@svc/
 import { inScope } from "../core/host/call.ts";
 import type { ProvidedChannel } from "../core/host/scope.ts";
 
-/** How one call to a platform ended. */
+/** Result of one call to a platform. */
 export type CallAnswer<T> = { readonly ok: true; readonly value: T } | SendRefusal;
 
 /** A call that the platform refused, or that brought no answer. */
@@ -16,7 +16,7 @@ export interface SendRefusal {
 /** Longest time one call to a platform may take, in milliseconds. */
 export const CALL_LIMIT_MS = 60_000;
 
-/** Calls to one channel. Never rejects; an error that does not say what it means may have arrived: `unknown`. */
+/** Calls to one channel. Never rejects; an error without a failure class may mean that the message arrived: `unknown`. */
 export interface ChannelCalls {
   send(out: Outgoing): Promise<CallAnswer<string>>;
   edit(platformId: string, out: Outgoing): Promise<CallAnswer<void>>;
@@ -25,7 +25,7 @@ export interface ChannelCalls {
   remove(platformId: string, out: Outgoing): Promise<CallAnswer<void>>;
 }
 
-/** Stops at the limit, when `stop` aborts, and when the plugin is stopped: the plugin is told by its signal and not waited for. */
+/** Stops waiting at the limit, when `stop` aborts, and when the plugin is stopped: the plugin gets an abort signal and is not awaited. */
 export function createChannelCalls({ thing: channel, scope }: ProvidedChannel, stop: AbortSignal, limitMs: number = CALL_LIMIT_MS): ChannelCalls {
   const ask = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<CallAnswer<T>> =>
     new Promise((resolve) => {
@@ -63,7 +63,7 @@ export function createChannelCalls({ thing: channel, scope }: ProvidedChannel, s
   return {
     async send(out) {
       const answer = await orPlain(out, (one, signal) => channel.send(one, signal));
-      // Where the platform names no id, ours tells what was sent.
+      // If the platform returns no id, ours identifies the message.
       return answer.ok ? { ok: true, value: answer.value.platformId ?? out.key } : answer;
     },
     edit,

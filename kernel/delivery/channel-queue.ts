@@ -7,10 +7,10 @@ import { createOutages } from "./outages.ts";
 import { conversationKey, type OutboxEntry, openEntry, outboxOf } from "./outbox-entry.ts";
 import type { ProgressBook } from "./progress.ts";
 
-/** Why an entry is given up; `uncertain`: it may have arrived, and there is no way to know. */
+/** Reason for giving up an entry; `uncertain`: it may have arrived, and there is no way to know. */
 export type GivenUp = "refused" | "expired" | "uncertain";
 
-/** What the outbox stands on, and what it tells of each delivery. */
+/** Dependencies of the outbox, and its reports about each delivery. */
 export interface OutboxDeps extends Omit<DeliverEntryDeps, "stop"> {
   readonly store: Store;
   readonly choices: ChoiceBook;
@@ -20,16 +20,16 @@ export interface OutboxDeps extends Omit<DeliverEntryDeps, "stop"> {
   live(): Live;
   now(): number;
   sent(entry: OutboxEntry, ids: readonly string[]): void;
-  /** Once for each entry that failed by itself, once for all that expired together. */
+  /** Called once for each entry that failed by itself, and once for all that expired together. */
   failed(entries: readonly OutboxEntry[], why: GivenUp, reason: string): void;
   delayed(entry: OutboxEntry, refusal: SendRefusal): void;
 }
 
 /** Sends at the same time on one channel, to different places. */
 const PARALLEL = 8;
-/** Longer than any entry takes in flight; after a crash the store gives claims back at once. */
+/** Longer than any send takes; after a crash the store releases claims at once. */
 const LEASE_MS = 900_000;
-/** How soon it is tried again when the store did not answer. */
+/** Retry delay when the store did not answer. */
 const AGAIN_MS = 1_000;
 const LONGEST_TIMER_MS = 2_147_483_647;
 const PAGE = 1_000;
@@ -40,7 +40,7 @@ export class ChannelQueue {
   readonly #deps: OutboxDeps;
   readonly #queue: Queue<OutboxEntry>;
   readonly #book: ProgressBook;
-  /** Claimed and not given back yet. */
+  /** Claimed and not released yet. */
   readonly #onWire = new Set<string>();
   /** Done at the platform, but the store would not take it: never sent again by this process. */
   readonly #unstored = new Map<string, readonly Op[]>();
@@ -54,7 +54,7 @@ export class ChannelQueue {
   #again = false;
   #sweepDue = false;
   #expecting = false;
-  /** Told of once, until the store answers again. */
+  /** Already reported once; reset when the store answers again. */
   #unread = false;
 
   constructor(channel: string, deps: OutboxDeps) {
@@ -71,8 +71,8 @@ export class ChannelQueue {
   }
 
   /**
-   * A delivery is put into the queue by a commit that is being handed over: claimed along with it, in one transaction where the store
-   * groups its writes, it is not kept waiting for the disk a second time. Where there is none after all, nothing is claimed.
+   * A commit in progress puts a delivery into the queue: claims along with it, in one transaction if the store groups its writes, so that it does not
+   * wait for the disk a second time. If there is no delivery after all, the claim is empty.
    */
   expect(): void {
     this.#expecting = true;
@@ -84,13 +84,13 @@ export class ChannelQueue {
     return (await this.#queue.size(conversationKey(target))) > 0;
   }
 
-  /** The same, and first let go what has grown too old. */
+  /** As `wake`, and first drops expired entries. */
   sweep(): void {
     this.#sweepDue = true;
     void this.#work();
   }
 
-  /** Claim no more, let what is in flight finish for `graceMs`, then cut it. */
+  /** Claims no more, lets deliveries in progress finish for `graceMs`, then aborts them. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     for (const alarm of this.#alarms.values()) clearTimeout(alarm);
@@ -187,11 +187,11 @@ export class ChannelQueue {
       return this.#deps.failed([entry], "uncertain", `sent ${doubts} times without an answer of the platform: ${reason}`);
     }
     if (counts !== "nothing") this.#outages.failed(entry);
-    // What waits longer expires before.
+    // A longer wait would outlast the entry's lifetime.
     await this.#giveBack({ ...entry, tries, ...(doubts > 0 ? { doubts } : {}) }, this.#stopping ? 0 : Math.min(carried.waitMs, this.#deps.ttlMs));
   }
 
-  /** The account answers again: what waited for that need not wait any longer. */
+  /** The account answers again: release the entries that waited for that. */
   async #hasten(ids: readonly string[]): Promise<void> {
     for (const id of ids) if (!this.#onWire.has(id) && !this.#stopping) await this.#queue.release(id, 0);
   }
@@ -220,7 +220,7 @@ export class ChannelQueue {
     }
   }
 
-  /** A store that does not answer has stored nothing: it is asked until it does, or the daemon stops. */
+  /** A store that does not answer has stored nothing: retry until it answers, or the daemon stops. */
   async #insist<T>(ask: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
@@ -258,7 +258,7 @@ export class ChannelQueue {
         await store.commit(old.flatMap(gone));
       }
       expired.push(...old.map(({ value }) => value));
-      // Nothing is given back for longer than an entry lives: such a pause comes from a clock that was set.
+      // No entry is delayed for longer than its time to live: such a delay comes from a changed system clock.
       for (const { id, dueAt } of page) if (dueAt - now() > ttlMs && !this.#onWire.has(id)) await this.#queue.release(id, 0);
       if (page.length === PAGE && old.length > 0) continue;
       const next = Math.min(...page.filter(({ dueAt }) => dueAt > now() && dueAt - now() <= ttlMs).map(({ dueAt }) => dueAt));

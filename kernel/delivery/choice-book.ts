@@ -10,7 +10,7 @@ import type { Live } from "../core/host/live.ts";
 import { type OutboxEntry, openEntry, pushEntry, sealEntry } from "./outbox-entry.ts";
 import type { ProgressBook, Shown } from "./progress.ts";
 
-/** What the book of choices stands on. */
+/** Dependencies of the book of choices. */
 export interface ChoiceBookDeps {
   readonly store: Store;
   readonly bus: Pick<Bus, "current">;
@@ -19,12 +19,12 @@ export interface ChoiceBookDeps {
   /** The store's steady milliseconds. */
   now(): number;
   live(): Live;
-  /** A delivery of that channel stands in the outbox. */
+  /** Called when a delivery for that channel has been put into the outbox. */
   wake(channel: string): void;
   send: Deliveries["send"];
 }
 
-/** A delivery as it is to be shown now: its choices while they are open, or how it ended. */
+/** A delivery as it must be shown now: with its choices while they are open, or with its outcome. */
 export interface ShownQuestion {
   readonly text: string;
   readonly choices?: readonly Choice[];
@@ -36,8 +36,8 @@ export interface ChoiceBook extends DeliveryChoices {
   push(entry: OutboxEntry): readonly Op[];
   shown(delivery: Delivery): Promise<ShownQuestion>;
   /**
-   * The write that goes into the commit which completes the entry. "changed": the question was closed while the entry was on its way, so
-   * what the platform shows is out of date.
+   * Returns the write for the commit that completes the entry. "changed": the question was closed while the entry was being sent, so the platform
+   * shows an outdated version.
    */
   sent(delivery: Delivery, shown: Shown, showed: ShownQuestion): Promise<readonly Op[] | "changed">;
   /** The writes that forget the choices of an entry that was given up. */
@@ -64,7 +64,7 @@ const DAY_MS = 86_400_000;
 const KEPT_MS = 7 * DAY_MS;
 const PAGE = 500;
 const WORDS_CHARS = 120;
-/** What stands for a file in place of a digest. */
+/** Placeholder for a file in a digest. */
 const MEDIA = "media";
 
 const NUMBER = /^\s*([1-8])[.)]?\s*$/;
@@ -75,7 +75,7 @@ export function createChoiceBook(deps: ChoiceBookDeps): ChoiceBook {
   const { store, log, live, now } = deps;
   const rows = store.collection<Row>(COLLECTION, { indexes: INDEXES });
 
-  /** Nobody but the plugin of the channel, and the program around the kernel, knows who has pressed or typed something there. */
+  /** Only the channel's plugin, and the program that embeds the kernel, can know who pressed or typed there. */
   function isFromChannel({ channel }: Message): boolean {
     const scope = currentScope();
     return scope === undefined || live().channels.get(channel)?.scope === scope;
@@ -87,7 +87,7 @@ export function createChoiceBook(deps: ChoiceBookDeps): ChoiceBook {
     const row = (await rows.get(delivery))?.value;
     const problem = whyNot(row, message, id);
     if (problem === undefined) return message;
-    // A message that was taken already is told apart by its key, whatever has become of the question since.
+    // A message that was accepted already is recognised by its key, whatever the state of the question now.
     const { dedupKey } = message;
     if (dedupKey !== undefined && (await store.collection(DEDUP).get(dedupKey)) !== undefined) return message;
     throw problem;
@@ -118,7 +118,7 @@ export function createChoiceBook(deps: ChoiceBookDeps): ChoiceBook {
     }
   }
 
-  /** The writes by which the platform is told how a question ended. */
+  /** Returns the writes that update the platform with the end of a question. */
   function tellOps(row: Row, text: string): readonly Op[] {
     if (row.sent === undefined) return [];
     const { media: _media, choices: _choices, choicesUntil: _until, choosers: _choosers, ...delivery } = openEntry(row.entry);
@@ -162,7 +162,7 @@ export function createChoiceBook(deps: ChoiceBookDeps): ChoiceBook {
           deps.wake(row.entry.delivery.target.channel);
           return true;
         } catch (error) {
-          // Sent meanwhile, or closed by somebody else.
+          // Sent in between, or closed by another writer.
           if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
         }
       }
@@ -212,7 +212,7 @@ const isHere = ({ entry: { delivery } }: Row, { channel, chat, account }: Messag
 const mayChoose = ({ entry: { delivery } }: Row, { sender }: Message): boolean =>
   delivery.choosers === undefined || (sender !== undefined && delivery.choosers.includes(sender.id));
 
-/** Why a choice does not count, for the person who made it. A question of another chat is as little known here as none. */
+/** Returns why a choice does not count, for the person who made it. A question of another chat is treated like an unknown one. */
 function whyNot(row: Row | undefined, message: Message, id: string): Error | undefined {
   if (row === undefined || !isHere(row, message)) return fail("SVC_CHOICE_CLOSED");
   if (!mayChoose(row, message)) return fail("SVC_CHOICE_FOREIGN");

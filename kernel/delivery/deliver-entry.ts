@@ -10,15 +10,15 @@ import { admitMedia, partsOf } from "./parts.ts";
 import { type ProgressBook, type Shown, withShown } from "./progress.ts";
 
 /**
- * What became of one entry. `later`: nothing is lost, try again after `waitMs`; `counts` says what the try used up: one of its tries, or,
- * where the platform may have taken the message and cannot tell a second one from it, one of its doubts.
+ * Result of one attempt. `later`: nothing is lost, retry after `waitMs`; `counts` says what the attempt used up: one of its tries, or, where the
+ * platform may have accepted the message and cannot deduplicate, one of its doubts.
  */
 export type Carried =
   | { readonly kind: "sent"; readonly ids: readonly string[]; readonly shown: Shown; readonly showed: ShownQuestion }
   | { readonly kind: "later"; readonly waitMs: number; readonly counts: "nothing" | "try" | "doubt"; readonly refusal?: SendRefusal }
   | { readonly kind: "failed"; readonly reason: string };
 
-/** What one attempt to deliver an entry stands on. */
+/** Dependencies of one attempt to deliver an entry. */
 export interface DeliverEntryDeps {
   readonly pace: Pace;
   readonly book: ProgressBook;
@@ -34,8 +34,8 @@ export interface DeliverEntryDeps {
 /** A pause up to this long is waited for in place; a longer one gives the entry back. */
 const SHORT_WAIT_MS = 3_000;
 /**
- * How many steps of the backoff each doubtful send in a row adds to the pause: 1, 16 and 256 s. One cut connection costs the reader a
- * second, and a platform that hangs gets some minutes to come back.
+ * Number of backoff steps that each doubtful send in a row adds to the pause: 1, 16 and 256 s. One cut connection costs the reader a second, and a
+ * platform that hangs gets some minutes to recover.
  */
 const DOUBT_STEP = 4;
 const MEDIA = "media";
@@ -47,8 +47,8 @@ interface Step {
 }
 
 /**
- * Bring the platform to show exactly this entry: what is there already is left or edited, what is missing is sent, what is too
- * much is taken back. Every platform id is stored as soon as it is known, so that a crash at any point repeats one message at most.
+ * Makes the platform show exactly this entry: existing messages are left or edited, missing ones sent, excess ones removed. Every platform id is
+ * stored as soon as it is known, so that a crash at any point repeats one message at most.
  */
 export async function deliverEntry(entry: OutboxEntry, redelivered: boolean, provided: ProvidedChannel, deps: DeliverEntryDeps): Promise<Carried> {
   const { pace, book, log } = deps;
@@ -166,6 +166,6 @@ function refused(refusal: SendRefusal, repeatable: boolean, entry: OutboxEntry, 
     );
     return { kind: "later", waitMs: backoff(doubts * DOUBT_STEP), counts: "doubt", refusal };
   }
-  // A channel that has gone down meanwhile is no fault of the entry.
+  // An entry is not at fault if its channel went down in between.
   return { kind: "later", waitMs: backoff(entry.tries), counts: provided.state === "ready" ? "try" : "nothing", refusal };
 }

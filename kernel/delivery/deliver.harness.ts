@@ -7,12 +7,14 @@ import {
   type ChoiceButton,
   channelError,
   type Delivery,
+  type Envelope,
   type Outgoing,
   type Publication,
-  type Render,
   type Target,
 } from "@svc/sdk";
-import { openStore, type SqliteStore, sinceBoot } from "../../test/kit/store.ts";
+import { openStore, sinceBoot } from "../../test/kit/store.ts";
+import type { ChannelRender } from "../base/channel-render.ts";
+import { type StateStore, stateStore } from "../base/state-store.ts";
 import { createRender } from "../capabilities/render/render.ts";
 import type { Deliveries } from "../core/flow/deliveries-port.ts";
 import { composeLive } from "../core/host/live.ts";
@@ -110,7 +112,7 @@ export interface Clock {
 /** Deliveries over a real database, which outlives a `crash`. */
 export interface World {
   readonly deliveries: Deliveries;
-  readonly store: SqliteStore;
+  readonly store: StateStore;
   readonly events: (Publication & { readonly rootId?: string })[];
   readonly logged: { readonly level: string; readonly facts: unknown; readonly text: string | undefined }[];
   readonly failed: { readonly deliveries: readonly Delivery[]; readonly reason: string }[];
@@ -126,12 +128,12 @@ export interface World {
 
 export async function openWorld(
   far: FarEnd,
-  options: { limits?: Partial<DeliveryLimits>; connected?: boolean; folder?: string; render?: Render; clock?: Clock } = {},
+  options: { limits?: Partial<DeliveryLimits>; connected?: boolean; folder?: string; render?: ChannelRender; clock?: Clock } = {},
 ): Promise<World> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), "svc-deliver-"));
   const clock = options.clock ?? { offset: 0, turned: 0 };
   const now = () => Date.now() + clock.offset + clock.turned;
-  const store = openStore({ file: join(folder, "svc.db"), now, monotonic: () => sinceBoot() + clock.offset });
+  const store = stateStore(openStore({ file: join(folder, "svc.db"), now, monotonic: () => sinceBoot() + clock.offset }));
   await store.reclaim("n1");
   const scope = createScope("channel-acme", () => {});
   const provided: ProvidedChannel = { scope, thing: far.channel, state: "connecting" };
@@ -147,8 +149,11 @@ export async function openWorld(
     bus: {
       publish: (event) => {
         events.push({ ...event, ...(root === undefined ? {} : { rootId: root }) });
-        return event as never;
+        const { id = `e${events.length}` } = event;
+        return { ...event, id, rootId: root ?? id, node: "n1", at: new Date(now()).toISOString() } satisfies Envelope;
       },
+      node: "n1",
+      subscribe: () => () => {},
       current: () => undefined,
       within: ({ rootId }, work) => {
         root = rootId;

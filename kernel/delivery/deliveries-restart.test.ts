@@ -156,8 +156,8 @@ describe("a clock that is set", () => {
       await one.store.scope("core").commit([...one.deliveries.ops(reply("out_2", "second")), ...one.deliveries.ops(reply("out_3", "elsewhere", "c2"))]);
       one.deliveries.committed(reply("out_2", "second"));
       await until(() => far.calls.some(({ chat }) => chat === "c2"));
-      limited = false;
       const other = await one.crash();
+      limited = false;
       open.push(other);
       const queued = await other.store.scope("core").queue("outbox/acme").list();
       for (const { dueAt } of queued) expect(dueAt - other.store.steady()).toBeLessThanOrEqual(6_000);

@@ -178,11 +178,11 @@ describe("parts", () => {
   });
 
   it("what grows by rendering is cut smaller, so that it still fits", async () => {
-    const far = createFarEnd({ maxChars: 10, dialect: "mrkdwn" });
+    const far = createFarEnd({ maxChars: 10, dialect: "markdown" });
     const { deliveries } = await world(far, {
       render: {
         split: (text, limit) => text.match(new RegExp(`.{1,${limit}}`, "gsu")) ?? [],
-        to: (dialect, text) => (dialect === "mrkdwn" ? text.replaceAll("&", "&amp;") : text),
+        to: (dialect, text) => (dialect === "markdown" ? text.replaceAll("&", "&amp;") : text),
       },
     });
     await (await deliveries.send(proactive("&&&&&&&&"))).sent;

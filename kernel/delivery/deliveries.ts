@@ -19,7 +19,7 @@ import { partsOf } from "./parts.ts";
 import { createProgressBook, type ProgressBook } from "./progress.ts";
 import { createWithheldBook, type WithheldBook } from "./withheld.ts";
 
-/** What the deliveries are built from, with what only tests and embedding programs set. */
+/** Dependencies of the deliveries, with limits that only tests and embedding programs set. */
 export interface OutgoingDeps extends DeliveriesDeps {
   /** Called once for each delivery the platform refused for good, and once for all that expired together. */
   failed?(deliveries: readonly Delivery[], reason: string): void;
@@ -27,7 +27,7 @@ export interface OutgoingDeps extends DeliveriesDeps {
 }
 
 const SWEEP_EVERY_MS = 60_000;
-/** After so many sweeps of the outbox, one of what turns left that were cancelled while their answer grew. */
+/** Number of sweeps of the outbox between two sweeps of progress left by turns that were cancelled while their answer grew. */
 const BOOK_SWEEP = 60;
 
 interface Waiter {
@@ -35,10 +35,10 @@ interface Waiter {
   reject(error: Error): void;
 }
 
-/** Everything that goes out, on every channel; see `ChannelDeliveries`. */
+/** Creates the outgoing deliveries of every channel; see `ChannelDeliveries`. */
 export const createDeliveries = (deps: OutgoingDeps): Deliveries => new ChannelDeliveries(deps);
 
-/** The outbox of every channel, replies that grow, and what is withheld. Nothing moves before `start`. */
+/** The outbox of every channel, replies that grow, and withheld deliveries. Sends nothing before `start`. */
 export class ChannelDeliveries implements Deliveries {
   readonly withheld: WithheldBook;
   readonly choices: ChoiceBook;
@@ -50,7 +50,7 @@ export class ChannelDeliveries implements Deliveries {
   readonly #outbox: Outbox;
   readonly #waiters = new Map<string, Waiter>();
   readonly #streams = new Set<ReplyStream>();
-  /** Ends what is said past the outbox. */
+  /** Aborts sends outside of the outbox. */
   readonly #cut = new AbortController();
   #sweeper: NodeJS.Timeout | undefined;
   #state: "idle" | "running" | "stopped" = "idle";
@@ -159,7 +159,7 @@ export class ChannelDeliveries implements Deliveries {
     const { id, held } = delivery;
     if (held !== undefined) await this.#requireRoom(channel, this.withheld.count());
     const known = () => Promise.reject(fail("SVC_DELIVERY_KNOWN", { delivery: id }));
-    // Somebody who handed it over before waits for its end.
+    // An earlier caller waits for the same delivery.
     const waited = this.#waiters.has(id);
     const sent = waited ? known() : new Promise<{ readonly platformId: string }>((resolve, reject) => this.#waiters.set(id, { resolve, reject }));
     // Callers may ignore how a delivery ends: avoid an unhandled rejection.
@@ -260,7 +260,7 @@ export class ChannelDeliveries implements Deliveries {
     return this.choices.push(entry);
   }
 
-  /** Tell the senders of answers that were given up, once a chat. Proactive deliveries and notices go in silence. */
+  /** Notifies the senders of answers that were given up, once per chat. Proactive deliveries and notices are dropped silently. */
   #apologise(entries: readonly OutboxEntry[], text: (count: number) => string): void {
     const chats = new Map<string, { readonly first: OutboxEntry; count: number }>();
     for (const entry of entries) {
@@ -315,15 +315,15 @@ async function sendNow(
   }
 }
 
-/** What a person reads in place of answers that could not be sent in time. */
+/** Notice in place of answers that could not be sent in time. */
 const expiredNotice = (count: number, minutes: number): string =>
   count === 1
     ? `My answer could not be sent here within ${minutes} minutes and was given up. Please ask again if you still need it.`
     : `${count} of my answers could not be sent here within ${minutes} minutes and were given up. Please ask again if you still need them.`;
 
-/** What a person reads in place of an answer that somebody has decided not to release. */
+/** Notice in place of an answer whose release was refused. */
 const REFUSED = "My answer was held back, and it was decided not to send it.";
 
-/** What a person reads in place of answers that were withheld and never released. */
+/** Notice in place of answers that were withheld and never released. */
 const undecidedNotice = (count: number, hours: number): string =>
   `${count === 1 ? "My answer was" : `${count} of my answers were`} held back for a decision that did not come within ${hours} hours. Please ask again if you still need ${count === 1 ? "it" : "them"}.`;

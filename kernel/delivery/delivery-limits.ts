@@ -1,8 +1,8 @@
 import { backoffMs } from "./pace.ts";
 
-/** How long and how often a delivery is tried. */
+/** Time limits and retries of a delivery. */
 export interface DeliveryLimits {
-  /** Minutes after which what could not be sent is given up; default 60. */
+  /** Minutes after which an unsent delivery is given up; default 60. */
   readonly ttlMinutes: number;
   /** Sends that may fail before a delivery is given up; waiting for a rate limit does not count. Default 10. */
   readonly maxTries: number;
@@ -15,7 +15,7 @@ export interface DeliveryLimits {
   readonly maxQueued: number;
   /** Hours after which a withheld delivery without a decision expires; default 168. */
   readonly withheldHours: number;
-  /** Milliseconds that an end gives to what is in flight before it cuts it; default 5,000. */
+  /** Grace period of calls in progress at an end, in milliseconds; default 5,000. */
   readonly stopGraceMs: number;
   /** The pause after a failure, by the tries before it. */
   readonly backoff: (tries: number) => number;

@@ -8,37 +8,36 @@ import type { Pace } from "./pace.ts";
 import { partsOf } from "./parts.ts";
 import { type ProgressBook, type Shown, withShown } from "./progress.ts";
 
-/** What a growing reply stands on. */
+/** Dependencies of a growing reply. */
 export interface StreamDeps {
   readonly pace: Pace;
   readonly book: ProgressBook;
   readonly log: Log;
-  /** How long the end waits for a call in flight before it cuts it, in milliseconds. */
+  /** Time that the end waits for a call in progress before it aborts it, in milliseconds. */
   readonly graceMs: number;
-  /** Whose words it grows by. */
+  /** The agent whose answer it is. */
   readonly agent: string;
   render(): ChannelRender;
   /** Whether something waits for that conversation that was said before. */
   behind(target: Target): Promise<boolean>;
 }
 
-/** New code points after which what is shown is brought up to date. */
+/** New code points after which the shown text is updated. */
 const BLOCK = 60;
 /** Failures in a row after which the rest of the answer waits for its end. */
 const PATIENCE = 3;
-/** How soon it is looked again whether what was said before is out. */
+/** Interval of checking whether earlier deliveries have been sent. */
 const BEHIND_MS = 1_000;
-/** Platforms show that somebody is typing for about five seconds. */
+/** Platforms show a typing indicator for about five seconds. */
 const TYPING_EVERY_MS = 4_500;
-/** An answer that needs no engine is there by then: it is not kept waiting behind the call. */
+/** Long enough for an answer without an engine to complete: it must not wait behind the call. */
 const TYPING_AFTER_MS = 100;
 const TYPING_AT_MOST_MS = 600_000;
 
 /**
- * Shows an answer while it grows: the first block is sent, the next ones are edits of it, and what does not fit goes on in a
- * further message. It only ever shows a beginning of the answer; the whole of it is the outbox's business, which finds what was
- * sent here under the task id, and goes first: while it has something for the conversation, nothing is begun here. Trouble is never an
- * error: the stream falls silent and the outbox sends.
+ * Shows an answer while it grows: the first block is sent, the next ones are edits of it, and the rest continues in a further message. It only ever
+ * shows a prefix of the answer; the outbox sends the whole of it, finds the messages sent here by the task id, and has priority: while it has a
+ * delivery for the conversation, none is started here. A failure is never an error: the stream stops and the outbox sends.
  */
 export function createStream(target: Target, taskId: string, provided: ProvidedChannel, deps: StreamDeps): ReplyStream {
   const { pace, book, log } = deps;
@@ -74,7 +73,7 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
     );
   }
 
-  /** One call to the platform: the first message that does not show yet what it should. */
+  /** One call to the platform: for the first message that does not show the current text yet. */
   async function show(): Promise<void> {
     if (pace.wait(target) > 0) return;
     try {
@@ -141,7 +140,7 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
       await book.save(taskId, had);
     }
     if (!sending && failure === "unknown") {
-      // It may show the new text or the old one: neither may be taken for shown.
+      // The message may show the new text or the old one: assume neither.
       progress = withShown(had, index, had.ids[index] as string, "");
       unsaved = true;
     }
@@ -166,7 +165,7 @@ export function createStream(target: Target, taskId: string, provided: ProvidedC
   };
 }
 
-/** Where the last whole word ends, so that no half word or half markup is shown; a long run without spaces is shown as it is. */
+/** Returns the end of the last whole word, so that no half word or half markup is shown; a long run without spaces is shown as it is. */
 function wordEnd(text: string): number {
   const at = text.search(/\s\S*$/);
   if (at !== -1 && text.length - at < BLOCK) return at;

@@ -1,6 +1,6 @@
 import { type ChannelTraits, type Choice, type ChoiceButton, choiceData, type Delivery } from "@svc/sdk";
 
-/** What a channel is to show of a text with choices. */
+/** Text and buttons of a delivery with choices, for a channel. */
 export interface OfferedChoices {
   readonly text: string;
   readonly buttons?: readonly ChoiceButton[];
@@ -10,8 +10,8 @@ export interface OfferedChoices {
 const CHOOSE = "Please choose:";
 
 /**
- * Choices in the form of a channel: buttons where it has them, else numbered lines with the word that a number answers. Where nothing comes
- * in nobody is asked for an answer that could not arrive: the labels are told, and that they are answered elsewhere.
+ * Renders choices for a channel: buttons if it has them, else numbered lines with the hint to answer with a number. A channel that receives no
+ * messages cannot take an answer: the labels are listed with the hint that they are answered elsewhere.
  */
 export function offerChoices({ id, text }: Pick<Delivery, "id" | "text">, choices: readonly Choice[], traits: ChannelTraits): OfferedChoices {
   if (traits.choices === true)

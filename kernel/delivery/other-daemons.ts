@@ -2,7 +2,7 @@ import { type Envelope, onAbort } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import type { DeliveriesDeps } from "../core/flow/deliveries-port.ts";
 
-/** How a delivery that is waited for ended. */
+/** Settles a delivery that a caller waits for. */
 type Settle = (id: string, end: { readonly platformId: string } | Error) => void;
 
 /** So often it is looked whether another daemon has left something in the outbox of a channel that this one serves. */
@@ -10,7 +10,7 @@ const LOOK_EVERY_MS = 1_000;
 
 const ELSEWHERE = "another daemon on this store was told so";
 
-/** How a delivery ended, as another daemon on the store tells of it; undefined where the event is of something else. */
+/** Reads the end of a delivery from an event of another daemon on the store; undefined for other events. */
 function endedElsewhere(event: Envelope, ttlMinutes: number): { readonly id: string; readonly end: { readonly platformId: string } | Error } | undefined {
   const { type, ref = "", data: { delivery: id, channel: on, state } = {} } = event;
   if (typeof id !== "string") return undefined;
@@ -22,8 +22,8 @@ function endedElsewhere(event: Envelope, ttlMinutes: number): { readonly id: str
 }
 
 /**
- * What other daemons on the store leave to this one, and what they have sent of that which is waited for here, until `signal` aborts. With a
- * store that one daemon uses alone there is nothing to attend to.
+ * Handles deliveries that other daemons on the store leave to this one, and results of deliveries that callers wait for here, until `signal` aborts.
+ * With a store that one daemon uses alone it does nothing.
  */
 export function attendOthers(
   { store, bus, live }: Pick<DeliveriesDeps, "store" | "bus" | "live">,
@@ -41,10 +41,10 @@ export function attendOthers(
   const hear = (envelope: Envelope) => {
     const ended = endedElsewhere(envelope, ttlMinutes);
     if (ended !== undefined) settle(ended.id, ended.end);
-    // The answer of a turn that another daemon has run lies in the outbox by now.
+    // The outbox now contains the answer of a turn that another daemon has run.
     else if (envelope.type === "task:completed" && envelope.node !== bus.node) look();
   };
-  // What happens here settles first.
+  // Local results settle first.
   const unhear = bus.subscribe((envelope) => queueMicrotask(() => hear(envelope)), undefined, { siblings: true });
   onAbort(signal, () => {
     clearInterval(looker);

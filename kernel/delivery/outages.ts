@@ -1,6 +1,6 @@
 import { conversationKey, type OutboxEntry } from "./outbox-entry.ts";
 
-/** Tells the trouble of a whole account from that of one chat. */
+/** Distinguishes the outage of a whole account from that of one chat. */
 export interface Outages {
   /** A send failed and the entry waits. */
   failed(entry: OutboxEntry): void;

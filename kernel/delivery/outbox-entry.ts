@@ -6,7 +6,7 @@ type StoredMedia = Omit<Media, "data"> & { readonly data?: string };
 /** A delivery in the outbox. Plain JSON: bytes of attachments are base64. */
 export interface OutboxEntry {
   readonly delivery: Omit<Delivery, "media"> & { readonly media?: readonly StoredMedia[] };
-  /** When it was handed over, in the store's steady milliseconds: its age counts from here, over restarts too. */
+  /** Time of acceptance, in the store's steady milliseconds: its age counts from here, over restarts too. */
   readonly at: number;
   /** Under which key its progress is kept; the growing reply of a task uses the task id. */
   readonly progress: string;
@@ -14,11 +14,11 @@ export interface OutboxEntry {
   readonly rootId?: string;
   /** Sends that failed and count. Waiting for a platform's own rate limit does not. */
   readonly tries: number;
-  /** Sends that the platform may have taken without our hearing of it. */
+  /** Number of sends that the platform may have accepted without a confirmation. */
   readonly doubts?: number;
 }
 
-/** The queue of a channel. One a channel: what waits for one that is not connected is never claimed. */
+/** Returns the queue of a channel. One a channel: entries of a disconnected channel are never claimed. */
 export const outboxOf = (channel: string): string => `outbox/${channel}`;
 
 /** Deliveries to one conversation of a channel keep their order; those to others go on without them. */
@@ -30,7 +30,7 @@ export function pushEntry(entry: OutboxEntry): Op {
   return push(outboxOf(target.channel), id, entry, { group: conversationKey(target) });
 }
 
-/** The writes of a delivery with a key: they conflict where it was handed over before. */
+/** Adds the idempotency key to the writes of a delivery: they conflict if it was accepted before. */
 export const onceFor = (key: string | undefined, ops: readonly Op[]): readonly Op[] =>
   key === undefined ? ops : ops.map((op) => (op.op === "push" ? { ...op, options: { ...op.options, dedupKey: `key:${key}` } } : op));
 
@@ -47,7 +47,7 @@ export function sealEntry(delivery: Delivery, facts: Pick<OutboxEntry, "at" | "p
   return { delivery: media === undefined ? rest : { ...rest, media: media.map(storeMedia) }, tries: 0, ...facts };
 }
 
-/** The delivery as it was handed over, bytes restored. */
+/** Returns the delivery as it was accepted, bytes restored. */
 export function openEntry({ delivery }: OutboxEntry): Delivery {
   const { media, ...rest } = delivery;
   return media === undefined ? rest : { ...rest, media: media.map(restoreMedia) };
@@ -61,7 +61,10 @@ function restoreMedia({ data, ...rest }: StoredMedia): Media {
   return data === undefined ? rest : { ...rest, data: Buffer.from(data, "base64") };
 }
 
-/** Tells whether a platform message already shows a text, without keeping the text. One that grows there is not the same as one that is whole. */
+/**
+ * Returns a digest that detects whether a platform message already shows a text, without storing the text. A growing text and a complete one have
+ * different digests.
+ */
 export const digestOf = (text: string, grows = false): string =>
   createHash("sha256")
     .update(grows ? `${text}\0` : text)

@@ -4,21 +4,21 @@ import type { Bus } from "../core/bus/bus.ts";
 import type { GivenUp, OutboxDeps } from "./channel-queue.ts";
 import { type OutboxEntry, openEntry } from "./outbox-entry.ts";
 
-/** What tells of the outbox's deliveries. */
+/** Dependencies of reports about the outbox's deliveries. */
 export interface OutboxReportDeps {
   readonly bus: Pick<Bus, "publish" | "within">;
   readonly log: Log;
   readonly now: () => number;
   readonly ttlMinutes: number;
-  /** Ends the wait of the caller who sent it: with the platform's id, or with an error. */
+  /** Settles the wait of the caller who sent it: with the platform's id, or with an error. */
   settle(id: string, end: { readonly platformId: string } | Error): void;
   /** These were given up for their age. */
   expired(entries: readonly OutboxEntry[]): void;
-  /** Told once for each delivery the platform refused for good, and once for all that expired together. */
+  /** Called once for each delivery that the platform refused permanently, and once for all that expired together. */
   failed?(deliveries: readonly Delivery[], reason: string): void;
 }
 
-/** What the outbox and the book of withheld deliveries call. */
+/** Callbacks for the outbox and the book of withheld deliveries. */
 export interface OutboxReport extends Pick<OutboxDeps, "sent" | "failed" | "delayed"> {
   /** Withheld deliveries were given up: no decision came in time. */
   withheldExpired(entries: readonly OutboxEntry[]): void;
@@ -34,7 +34,7 @@ const GIVEN_UP: Readonly<Record<GivenUp, string>> = {
 /** One event for a rate limit, however often the platform repeats it; again after as long a silence. */
 const THROTTLE_NEWS_MS = 600_000;
 
-/** Tells events, log and callers what becomes of deliveries; never a word of their text. */
+/** Reports the state of deliveries to events, log and callers; never their text. */
 export function createOutboxReport(deps: OutboxReportDeps): OutboxReport {
   const { bus, log, now } = deps;
   const throttledAt = new Map<string, number>();

@@ -5,13 +5,13 @@ import { ChannelQueue, type OutboxDeps } from "./channel-queue.ts";
 export interface Outbox {
   /** Something may have become possible on that channel. */
   wake(channel: string): void;
-  /** The same, and first let go what has grown too old. */
+  /** As `wake`, and first drops expired entries. */
   sweep(channel: string): void;
   /** Whether something waits for that conversation. */
   holds(target: Target): Promise<boolean>;
-  /** A commit that is being handed over puts a delivery into that queue. */
+  /** A commit in progress puts a delivery into that queue. */
   expect(channel: string): void;
-  /** Claim no more, let what is in flight finish for `graceMs`, then cut it. What is not done stays for the next start. */
+  /** Claims no more, lets deliveries in progress finish for `graceMs`, then aborts them. Unfinished ones stay for the next start. */
   stop(graceMs: number): Promise<void>;
 }
 

@@ -1,13 +1,13 @@
 import type { Target } from "@svc/sdk";
 import { conversationKey } from "./outbox-entry.ts";
 
-/** When a conversation may be sent to again. Platforms tell their limits by refusing; nothing here guesses fixed numbers. */
+/** Rate limit of a conversation. The limits are learned from the platform's refusals; none are hard-coded. */
 export interface Pace {
   /** Milliseconds to wait before the next send or edit to that conversation; 0 when it is free. */
   wait(target: Target): number;
   /**
-   * The platform refused for now. Makes the conversation wait for at least `retryAfterMs`, or for a growing pause where it named none.
-   * A second conversation refused while the first still waits means that the whole account is over its limit: then all of it waits.
+   * Handles a temporary refusal by the platform: the conversation waits for at least `retryAfterMs`, or with exponential backoff if it is undefined.
+   * A refusal of a second conversation while the first still waits means that the whole account is over its limit: then all of it waits.
    */
   refused(target: Target, retryAfterMs: number | undefined): void;
   /** The platform took something; the conversation rests for `restMs`. */

@@ -1,16 +1,17 @@
-import type { ChannelTraits, Dialect, Markup } from "@svc/sdk";
+import type { ChannelTraits, Markup } from "@svc/sdk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { TextTraits } from "../base/channel-render.ts";
 import { createRender } from "../capabilities/render/render.ts";
 import { lengthIn, partsOf } from "./parts.ts";
 
 const render = createRender();
-const dialects: readonly Dialect[] = ["plain", "markdown", "html-telegram", "mrkdwn", "discord", "whatsapp"];
+const dialects: readonly string[] = ["plain", "markdown", "html-telegram", "mrkdwn", "discord", "whatsapp"];
 const units: readonly ChannelTraits["unit"][] = ["utf16", "utf8", "codepoint"];
-const traits = (dialect: Dialect, maxChars: number, unit: ChannelTraits["unit"] = "utf16"): ChannelTraits => ({ dialect, maxChars, unit });
+const traits = (dialect: string, maxChars: number, unit: ChannelTraits["unit"] = "utf16"): TextTraits => ({ dialect, maxChars, unit });
 
 /** What the platform counts: one of them parses its markup first. */
-const shown = (text: string, dialect: Dialect) => (dialect === "html-telegram" ? text.replace(/<[^>]*>/g, "").replace(/&(?:amp|lt|gt|quot);/g, "&") : text);
+const shown = (text: string, dialect: string) => (dialect === "html-telegram" ? text.replace(/<[^>]*>/g, "").replace(/&(?:amp|lt|gt|quot);/g, "&") : text);
 /** OutboxEntry and digits alone: what no markup and no cut may take away, add or move. */
 const entries = (text: string) => text.replace(/[^a-zA-Z0-9äλ]/g, "");
 
@@ -96,7 +97,7 @@ describe("a text that grows", () => {
 
 describe("a platform without line breaks", () => {
   it("AUT-A3 gets a message a line, in order, and nothing empty", () => {
-    const one = (text: string, dialect: Dialect = "plain") => partsOf(text, { ...traits(dialect, 100), lines: "one" }, render).map((part) => part.text);
+    const one = (text: string, dialect = "plain") => partsOf(text, { ...traits(dialect, 100), lines: "one" }, render).map((part) => part.text);
     expect(one("first\nsecond\n\n\nthird")).toEqual(["first", "second", "third"]);
     expect(one("```\na\n\n  b\n```")).toEqual(expect.arrayContaining(["a", "  b"]));
     expect(one("x".repeat(250)).every((line) => line.length <= 100)).toBe(true);

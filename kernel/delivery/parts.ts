@@ -1,6 +1,6 @@
 import { stat } from "node:fs/promises";
-import type { ChannelTraits, Dialect, Markup, Media } from "@svc/sdk";
-import type { ChannelRender } from "../base/channel-render.ts";
+import type { ChannelTraits, Markup, Media } from "@svc/sdk";
+import type { ChannelRender, TextTraits } from "../base/channel-render.ts";
 
 /** One platform message of a text, in the channel's markup and without any. */
 export interface Part {
@@ -9,23 +9,23 @@ export interface Part {
 }
 
 /**
- * Split, then render: markup is never cut in two. Each part fits the platform as it is sent, marked up or not; what shows nothing (no
- * platform takes it) has no part. While a text grows, the parts before its last ones stay as they are.
+ * Splits, then renders: markup is never cut in two. Each part fits the platform's limit as it is sent, marked up or not; an empty text (which no
+ * platform accepts) has no part. While a text grows, the parts before its last ones stay unchanged.
  */
-export function partsOf(markdown: string, traits: ChannelTraits, render: ChannelRender): readonly Part[] {
+export function partsOf(markdown: string, traits: TextTraits, render: ChannelRender): readonly Part[] {
   if (markdown.trim() === "") return [];
   const parts = fit(markdown, traits.maxChars, traits, render);
   return traits.lines === "one" ? parts.flatMap(linesOf) : parts;
 }
 
-/** A platform without line breaks gets a message a line; lines that show nothing are left out. */
+/** For a platform without line breaks: one message per line, without blank lines. */
 function linesOf({ text, plain }: Part): readonly Part[] {
   const marked = text.split(/\r?\n/).filter((line) => line.trim() !== "");
   const words = plain.split(/\r?\n/).filter((line) => line.trim() !== "");
   return marked.map((line, at) => ({ text: line, plain: words.length === marked.length ? (words[at] as string) : line }));
 }
 
-function fit(markdown: string, limit: number, traits: ChannelTraits, render: ChannelRender): readonly Part[] {
+function fit(markdown: string, limit: number, traits: TextTraits, render: ChannelRender): readonly Part[] {
   const form = formOf(traits, render);
   return render.split(markdown, limit, traits.unit).flatMap((piece) => {
     const text = render.to(form, piece);
@@ -34,18 +34,18 @@ function fit(markdown: string, limit: number, traits: ChannelTraits, render: Cha
     const part = { text, plain: words.trim() === "" ? piece : words };
     const counted = typeof form === "object" && form.counts === "shown" ? render.to(shownOf(form), piece) : text;
     if (limit < 2 || (lengthIn(traits.unit, part.plain) <= traits.maxChars && lengthIn(traits.unit, counted) <= traits.maxChars)) return [part];
-    // By halves, and not by how much it is too long: that would move all cuts with every word that is added behind them.
+    // By halves, and not by the excess: that would move all cuts with every appended word.
     return fit(piece, Math.floor(limit / 2), traits, render);
   });
 }
 
-function formOf({ markup, dialect = "plain" }: ChannelTraits, { former = {} }: ChannelRender): Dialect | Markup {
+function formOf({ markup, dialect = "plain" }: TextTraits, { former = {} }: ChannelRender): string | Markup {
   return markup ?? (Object.hasOwn(former, dialect) ? former[dialect] : undefined) ?? dialect;
 }
 
 const shown = new WeakMap<Markup, Markup>();
 
-/** What a platform that reads its markup first has left to count: the words, and the signs that are no markup to it. */
+/** Returns the text that counts towards the limit on a platform that parses its markup first: without the markup. */
 function shownOf(markup: Markup): Markup {
   const { bullet, rule, quote } = markup;
   const left: Markup = {

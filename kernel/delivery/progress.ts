@@ -1,6 +1,6 @@
 import { type Op, put, remove, type Store } from "@svc/sdk";
 
-/** What the platform already has of one delivery, message by message. */
+/** Messages of one delivery that the platform already has. */
 export interface Progress {
   /** Platform ids in order. */
   readonly ids: readonly string[];
@@ -19,11 +19,11 @@ export type Shown = Omit<Progress, "at">;
 export interface ProgressBook {
   load(key: string): Promise<Progress>;
   save(key: string, progress: Shown): Promise<void>;
-  /** The write that makes what a platform shows already the progress of another delivery: it becomes an edit. */
+  /** Returns the write that makes messages already shown the progress of another delivery: it becomes an edit. */
   keep(key: string, progress: Shown): Op;
-  /** The write that forgets a finished delivery; it goes into the commit that completes it. */
+  /** Returns the write that deletes the progress of a finished delivery; it goes into the commit that completes it. */
   forget(key: string): Op;
-  /** Drop what no delivery ever followed: turns that were cancelled while their answer grew. */
+  /** Drops progress without a delivery: turns that were cancelled while their answer grew. */
   sweep(): Promise<void>;
 }
 

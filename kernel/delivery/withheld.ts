@@ -7,7 +7,7 @@ import type { Live } from "../core/host/live.ts";
 import { type OutboxEntry, openEntry, sealEntry } from "./outbox-entry.ts";
 import type { ProgressBook } from "./progress.ts";
 
-/** What the book of withheld deliveries stands on. */
+/** Dependencies of the book of withheld deliveries. */
 export interface WithheldDeps {
   readonly store: Store;
   readonly bus: Pick<Bus, "publish" | "within">;
@@ -21,22 +21,22 @@ export interface WithheldDeps {
   readonly most: number;
   /** The writes that put an entry into its outbox. */
   push(entry: OutboxEntry): readonly Op[];
-  /** A released delivery, or the word about a refused one, stands in the outbox. */
+  /** A released delivery, or the notice about a refused one, is in the outbox. */
   released(delivery: Delivery): void;
-  /** What the asker of a refused answer is told. Undefined where nobody asked. */
+  /** Returns the notice for the asker of a refused answer. Undefined without an asker. */
   refusal(entry: OutboxEntry): Promise<{ readonly notice: Delivery; readonly ops: readonly Op[] } | undefined>;
-  /** Told once for all that expired together. */
+  /** Called once for all that expired together. */
   expired(entries: readonly OutboxEntry[]): void;
 }
 
-/** Deliveries that a `deliver` tap keeps back, each a row until somebody decides about it or it expires. */
+/** Deliveries that a `deliver` tap withholds, each a row until somebody decides about it or it expires. */
 export interface WithheldBook extends WithheldDeliveries {
-  /** The write that keeps a delivery with its text; it goes into the commit that would have sent it. */
+  /** Returns the write that stores a delivery with its text; it goes into the commit that would have sent it. */
   op(entry: OutboxEntry, unjudged: boolean): Op;
   /** That commit is durable. */
   kept(delivery: Delivery): void;
   count(): Promise<number>;
-  /** Let go what has grown too old or is too much. */
+  /** Drops expired and excess entries. */
   sweep(): Promise<void>;
 }
 
@@ -46,9 +46,9 @@ interface Row {
   readonly reason: string;
   readonly at: number;
   readonly since: number;
-  /** A channel was there for it. */
+  /** Whether its channel was available. */
   readonly sends: boolean;
-  /** A required tap failed: it has not seen the delivery. */
+  /** A required tap failed: it has not checked the delivery. */
   readonly unjudged?: true;
 }
 
@@ -80,7 +80,7 @@ export function createWithheldBook(deps: WithheldDeps): WithheldBook {
     }
   }
 
-  /** A required tap that failed when the delivery was made must have let it pass before it goes. */
+  /** If a required tap failed when the delivery was created, it must let the delivery pass before the release. */
   async function judge(id: string, row: Row, version: number): Promise<Delivery> {
     const given = openEntry(row.entry);
     if (!row.unjudged) return given;
@@ -162,6 +162,6 @@ export function createWithheldBook(deps: WithheldDeps): WithheldBook {
   };
 }
 
-/** The entry again with what has become of its delivery, as old as `at` says. */
+/** Returns the entry with the updated delivery and the age `at`. */
 const resealed = (delivery: Delivery, { progress, rootId }: OutboxEntry, at: number): OutboxEntry =>
   sealEntry(delivery, { at, progress, ...(rootId === undefined ? {} : { rootId }) });

@@ -6,7 +6,7 @@ import { fail } from "../base/errors.ts";
 import { cutValue, putValue } from "./edit.ts";
 import { isMasked } from "./mask.ts";
 
-/** What a change may touch. */
+/** Paths and variables that a change may touch. */
 export interface EditRights {
   /** Throws for a path that is not the caller's. */
   requirePath(path: ConfigPath): void;
@@ -25,8 +25,8 @@ export interface Edited {
 const MOST = 1_000;
 
 /**
- * Makes edits in the text of svc.json, in their order; every other character stays. Nothing is validated beyond their form. Throws
- * `SVC_CONFIG_PATH`, `SVC_CONFIG_KEY`, `SVC_CONFIG_VALUE`, `SVC_CONFIG_REFERENCE`, and what the rights throw.
+ * Applies edits to the text of svc.json, in their order; every other character stays. Validates only their form. Throws `SVC_CONFIG_PATH`,
+ * `SVC_CONFIG_KEY`, `SVC_CONFIG_VALUE`, `SVC_CONFIG_REFERENCE`, and the errors of the rights.
  */
 export function applyEdits(text: string, edits: readonly SettingEdit[], rights: EditRights): Edited {
   if (!Array.isArray(edits) || edits.length === 0 || edits.length > MOST)
@@ -50,7 +50,7 @@ export function applyEdits(text: string, edits: readonly SettingEdit[], rights: 
   return { text: changed, paths };
 }
 
-/** A path with the places of its entries as numbers: those named by `id`, and digits where a list stands. */
+/** Resolves a path to one with numeric indexes: of entries named by `id`, and of digits in the place of a list. */
 function placeOf({ path, value }: SettingEdit, raw: unknown): ConfigPath {
   if (!Array.isArray(path) || path.length === 0) throw fail("SVC_CONFIG_PATH", { path: "", reason: "a path has at least one key" });
   const place: (string | number)[] = [];

@@ -11,7 +11,7 @@ import { schemasAt, suggestion } from "./setting-schema.ts";
 export interface Edit {
   readonly text: string;
   readonly path: ConfigPath;
-  /** As written, with `${NAME}` references; undefined for none. */
+  /** As written, with `${NAME}` references; undefined if absent. */
   readonly before: unknown;
   readonly after: unknown;
 }
@@ -32,12 +32,12 @@ export function setValue(text: string, path: string, value: string, composed: Co
   const schemas = requireSetting(path, segments, composed);
   const after = typed(schemas, value, formatPath(segments));
   const changed = put(text, tree, segments, after);
-  // A value given as JSON may hold what no configuration may.
+  // A value passed as JSON may contain something that a configuration must not.
   parseText(changed, "svc.json");
   return { text: changed, path: segments, before: valueAt(raw, segments), after };
 }
 
-/** Takes one setting out of the text of svc.json; a path that is not there leaves the text as it is. Throws `SVC_CONFIG_PATH` and `SVC_CONFIG_KEY`. */
+/** Removes one setting from the text of svc.json; a path that does not exist leaves the text unchanged. Throws `SVC_CONFIG_PATH` and `SVC_CONFIG_KEY`. */
 export function removeValue(text: string, path: string): Edit {
   const { tree, raw } = parseText(text, "svc.json");
   const segments = indexed(parsePath(path), raw);
@@ -45,12 +45,15 @@ export function removeValue(text: string, path: string): Edit {
   return { text: before === undefined ? text : cut(text, tree, segments), path: segments, before, after: undefined };
 }
 
-/** The text with a value at a path whose list places are numbers; what is missing above it is made. Throws `SVC_CONFIG_VALUE` where nothing can be put. */
+/**
+ * Returns the text with a value at a path, whose list positions are numbers; missing parents are created. Throws `SVC_CONFIG_VALUE` if the value
+ * cannot be put there.
+ */
 export function putValue(text: string, path: ConfigPath, value: unknown): string {
   return put(text, parseText(text, "svc.json").tree, path, value);
 }
 
-/** The text without what is at a path. */
+/** Returns the text without the value at a path. */
 export function cutValue(text: string, path: ConfigPath): string {
   const { tree, raw } = parseText(text, "svc.json");
   return valueAt(raw, path) === undefined ? text : cut(text, tree, path);
@@ -91,7 +94,7 @@ function typed(schemas: readonly Schema[], value: string, path: string): unknown
     try {
       return JSON.parse(value);
     } catch {
-      // A text may begin like JSON; for the other types the answer below says what is wanted.
+      // A string may begin like JSON; for other types the error below names the expected type.
     }
   }
   if (takes("string")) return value;

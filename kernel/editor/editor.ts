@@ -22,7 +22,7 @@ import { revisionOf } from "./revision.ts";
 import { saveDocument } from "./save.ts";
 import { defaultAt, isUnread } from "./setting-schema.ts";
 
-/** A configuration file and what its plugins are. */
+/** The path of a configuration file, and the options to load its plugins. */
 export interface EditorDeps {
   /** The rooms that importing plugins needs. */
   readonly parts: HostParts;
@@ -48,15 +48,15 @@ export interface Editor {
   set(path: string, value: string): void;
   /** Make edits in the text as `ctx.settings.change` does; answers their paths. Nothing is written yet. */
   apply(edits: readonly SettingEdit[]): readonly string[];
-  /** False when it was not there. */
+  /** Returns false if the path did not exist. */
   remove(path: string): boolean;
-  /** Nothing reads it in this version. */
+  /** Whether this version ignores the setting. */
   isUnread(path: string): boolean;
   /** Throws `SVC_CONFIG_PATH` for a path that no setting has. */
   requireSetting(path: string): void;
   /** Check the changed text and write it. Throws `SVC_CONFIG_INVALID`; then the file is as it was. `backup` leaves a copy of the old one. */
   save(options?: { readonly backup?: boolean }): Promise<void>;
-  /** Write an earlier text back, where the file still holds what was saved last. Throws `SVC_CONFIG_CHANGED`. */
+  /** Restores an earlier text if the file still has the last saved content. Throws `SVC_CONFIG_CHANGED`. */
   restore(text: string): Promise<void>;
 }
 
@@ -65,13 +65,13 @@ export async function openEditor(options: EditorDeps): Promise<Editor> {
   return (await open(options)).editor;
 }
 
-/** How often a change is made again on a text that somebody else has saved meanwhile. */
+/** Number of retries of a change on a text that was saved by another editor meanwhile. */
 const TRIES = 10;
 
 /**
- * Changes a configuration in its turn: opens it as it is then, has `edit` make the changes, checks the text and writes it. Made again from
- * the start where an editor outside of svc saves the file meanwhile. Answers the editor, and whether anything was written. Throws what
- * `edit` throws, and what `Editor.save` does.
+ * Changes a configuration under the file's lock: opens its current content, lets `edit` make the changes, validates the text and writes it. Retried
+ * from the start if an editor outside of svc saves the file meanwhile. Resolves with the editor, and whether anything was written. Throws the errors
+ * of `edit` and of `Editor.save`.
  */
 export function editFile(
   options: EditorDeps,
@@ -91,11 +91,11 @@ export function editFile(
   });
 }
 
-/** What became of a text. */
+/** Result of writing a text. */
 export interface Written {
   /** False where there was nothing to write. */
   readonly saved: boolean;
-  /** The copy of the text before, where one was asked for. */
+  /** Path of the copy of the previous text, if one was requested. */
   readonly backup?: string;
 }
 
@@ -152,7 +152,7 @@ async function open(options: EditorDeps): Promise<{ readonly editor: Editor; wri
   return { editor, write };
 }
 
-/** The errors of a changed text that the text before did not have: what was wrong before does not keep one from mending the rest. */
+/** Returns the errors of a changed text that the previous text did not have: existing errors do not block a change. */
 export function freshErrors(before: Edited, after: Edited): readonly ConfigProblem[] {
   const known = new Set(errorsOf(before).map(describe));
   return errorsOf(after).filter((problem) => !known.has(describe(problem)));
@@ -166,7 +166,10 @@ const describe = ({ path, message }: ConfigProblem) => `${path} ${message}`;
 export const refusedChange = (file: string, problems: readonly ConfigProblem[]): Error =>
   fail("SVC_CONFIG_INVALID", { file, reason: `${describeProblems(problems)}\nNothing was changed.`, problems });
 
-/** Everything `svc config check` looks at: the document, and what each plugin's manifest, code and schema say. Opens nothing. Throws `SVC_CONFIG_*` for a text that is no JSON. */
+/**
+ * Performs all checks of `svc config check`: the document, and each plugin's manifest, code and schema. Opens nothing. Throws `SVC_CONFIG_*` for a
+ * text that is not JSON.
+ */
 export async function checkConfiguration(
   options: EditorDeps,
 ): Promise<{ readonly problems: readonly ConfigProblem[]; readonly plugins: readonly PluginStatus[]; readonly value: Readonly<Record<string, unknown>> }> {
@@ -174,7 +177,7 @@ export async function checkConfiguration(
   return { problems: problemsOf(configuration, host, options.dataFolder), plugins: host.statuses(), value: configuration.value };
 }
 
-/** All that a person should change or look at: in the document, in the entries of `plugins`, and in who else could read it. */
+/** Returns all problems for a person: in the document, in the entries of `plugins`, and in the permissions of files. */
 export const problemsOf = (configuration: Configuration, host: Host, dataFolder: string): readonly ConfigProblem[] => [
   ...configuration.checked.problems,
   ...entryProblems(configuration, host),
@@ -205,8 +208,8 @@ export async function compareLastGood(dataFolder: string, file: string): Promise
 }
 
 /**
- * The schema of every setting that this installation knows: the kernel's, those of all first-party plugins and of the plugins that
- * `plugins` names, whether they are switched on or not. Opens nothing; a configuration that is not there or cannot be read counts as empty.
+ * Returns the schema of every setting that this installation knows: of the kernel, of all first-party plugins and of the plugins in `plugins`,
+ * enabled or not. Opens nothing; a configuration that is missing or cannot be read counts as empty.
  */
 export async function configurationSchema(options: EditorDeps): Promise<ObjectSchema> {
   const { host } = await readEdited(options, readableText(options));
@@ -231,7 +234,7 @@ export interface Edited {
   readonly host: Host;
 }
 
-/** The text as it would be read, with the plugins it asks for imported and not set up; `storesOnly`, those that may keep the state. */
+/** Parses the text, with the plugins it names imported and not set up; `storesOnly`: imports only those that can be the store. */
 export async function readEdited(
   { parts, file, dataFolder, known, env, searchFolders = [] }: EditorDeps,
   text: string,

@@ -10,7 +10,10 @@ import type { Configuration } from "../core/config/configuration.ts";
 const OTHERS_READ = 0o044;
 const OTHERS_WRITE = 0o022;
 
-/** What others on this machine, or the engines of agents, could see of the daemon's own files: warnings for `config check`, `doctor` and the start. */
+/**
+ * Returns warnings about the daemon's own files that others on this machine, or the engines of agents, could read: for `config check`, `doctor` and
+ * the start.
+ */
 export function exposures({ document, composed, value }: Configuration, dataFolder: string): readonly ConfigProblem[] {
   const { file } = document;
   if (file === undefined) return [];
@@ -33,7 +36,7 @@ const inside = (files: readonly string[]): string =>
   `holds ${files.join(" and ")}: the programs that run the agent can read and change them; give the agent a folder of its own`;
 
 function modes(file: string, literal: readonly string[]): readonly string[] {
-  // Windows has no such modes.
+  // Windows has no file modes of this kind.
   if (process.platform === "win32") return [];
   const messages: string[] = [];
   const [mode, env] = [modeOf(file), modeOf(join(dirname(file), ".env"))];
@@ -57,7 +60,7 @@ function modeOf(file: string): number {
   return found?.mode ?? 0;
 }
 
-/** The paths of secrets that stand in the file itself. */
+/** The paths of secrets that are written in the file itself. */
 const literalSecrets = (raw: unknown, root: Configuration["composed"]["root"]): readonly string[] =>
   secretPlaces(raw, root)
     .filter(({ value, known }) => known && value !== "" && referencesIn(value).length === 0)

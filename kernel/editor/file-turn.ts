@@ -7,7 +7,7 @@ import { fail } from "../base/errors.ts";
 import { type FolderLock, tryLock } from "../base/folder-lock.ts";
 import { processAlive } from "../base/process-identity.ts";
 
-/** How long the changes of others may take before one gives up. */
+/** Timeout of waiting for the lock. */
 const WAIT_MS = 60_000;
 /** Waiting processes look again after up to so many milliseconds, each after another time. */
 const LOOK_MS = 20;
@@ -15,7 +15,7 @@ const LOOK_MS = 20;
 /** The last change of each file in this process. */
 const queues = new Map<string, Promise<unknown>>();
 
-/** What a change of `file` replaces: the file itself behind a symbolic link. */
+/** Returns the file that a change of `file` replaces: the target of a symbolic link. */
 export function targetOf(file: string): string {
   try {
     return realpathSync(file);
@@ -26,15 +26,15 @@ export function targetOf(file: string): string {
 }
 
 /**
- * Runs `work` while nobody else changes `file` this way: one after the other, here in the order of the calls, and across processes by a lock
- * file beside it, `.<name>.lock`. The lock of a process that is gone is taken over, and what it left unfinished is removed. Not to be called
- * from within `work`. Throws `SVC_CONFIG_BUSY` after a minute, `SVC_CONFIG_UNWRITABLE` where the folder takes no files.
+ * Runs `work` under a lock of `file`: one after the other, in this process in the order of the calls, and across processes by a lock file beside it,
+ * `.<name>.lock`. The lock of a dead process is taken over, and its temporary files are removed. Not reentrant. Throws `SVC_CONFIG_BUSY` after a
+ * minute, `SVC_CONFIG_UNWRITABLE` if the folder is not writable.
  */
 export async function inTurn<T>(file: string, work: () => Promise<T>): Promise<T> {
   const target = targetOf(file);
   const before = queues.get(target);
   const turn = (async () => {
-    // Who has just had the file lets another process look first.
+    // The previous holder gives another process a chance first.
     if (before !== undefined) await before.then(() => pause(Math.random() * LOOK_MS));
     const lock = await take(target);
     try {
@@ -73,7 +73,7 @@ function attempt(target: string, path: string): ReturnType<typeof tryLock> {
   }
 }
 
-/** What a failed write means to who asked for it; an error that says so already stays as it is. */
+/** Converts the error of a failed write into one with the reason and the next step; an `SVC_` error stays unchanged. */
 export function unwritable(file: string, error: unknown): unknown {
   const code = String(codeOf(error));
   const reason = REASONS[code];
@@ -94,7 +94,7 @@ const REASONS: Readonly<Record<string, (folder: string) => string>> = {
   ENOENT: (folder) => `the folder ${folder} does not exist`,
 };
 
-/** Removes what killed writers have left: the holder of the lock is the only one who writes. */
+/** Removes temporary files of killed writers: only the holder of the lock writes. */
 async function sweep(target: string): Promise<void> {
   const folder = dirname(target);
   const own = `.${basename(target)}.`;

@@ -5,9 +5,8 @@ import { createLog } from "../base/log.ts";
 import { type EditorDeps, readableText, readEdited } from "./editor.ts";
 
 /**
- * The store that a configuration asks for, for looking at the state and copying it. Of all plugins, only those that may be the store are
- * imported, and nothing is opened. A configuration that is not there or cannot be read asks for the default store. Throws
- * `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`.
+ * Returns the store that a configuration names, to inspect and copy its state. Of all plugins, only those that can be the store are imported, and
+ * nothing is opened. A configuration that is missing or cannot be read means the default store. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`.
  */
 export async function findStore(options: EditorDeps): Promise<ProvidedStore> {
   const { configuration, host } = await readEdited(options, readableText(options), { storesOnly: true });

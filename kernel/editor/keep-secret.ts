@@ -10,8 +10,8 @@ import { examined, fileOf } from "./share.ts";
 import { keepVariable } from "./variable-file.ts";
 
 /**
- * Keeps a credential in `.env` and names it in svc.json; without a value, the one that stands in svc.json as plain text is moved. Throws
- * `SVC_CONFIG_VARIABLE`, and what the change of svc.json throws: the variable is kept then, and nothing names it yet.
+ * Stores a credential in `.env` and references it in svc.json; without a value, the plain text in svc.json is moved. Throws `SVC_CONFIG_VARIABLE`,
+ * and the errors of changing svc.json: the variable is stored then, but not referenced yet.
  */
 export async function keepSecret(
   deps: SettingsDeps,
@@ -33,7 +33,7 @@ export async function keepSecret(
   }
 }
 
-/** A credential that stands in the file itself. */
+/** Returns a credential that is written in the file itself. */
 async function literalAt(deps: SettingsDeps, path = ""): Promise<string> {
   const { configuration } = await examined(deps, readText(fileOf(deps)));
   const { raw } = configuration.document;

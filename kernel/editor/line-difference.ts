@@ -55,8 +55,8 @@ export function differingLines(before: string, after: string): readonly Differin
 }
 
 /**
- * What starting from the last good text leaves out of `text`: lines with `-` and `+` and their numbers, credentials masked, for a person;
- * empty when the two are the same.
+ * Returns the difference between `text` and the last good text: lines with `-` and `+` and their numbers, credentials masked, for a person; empty
+ * when the two are equal.
  */
 export function differenceFrom(lastGoodText: string, text: string): string {
   const shown = { "-": maskText(lastGoodText).split("\n"), "+": maskText(text).split("\n") };

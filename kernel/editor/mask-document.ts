@@ -2,12 +2,12 @@ import { secretPlaces } from "../base/config-text/secrets.ts";
 import type { Configuration } from "../core/config/configuration.ts";
 import { maskText } from "./mask-text.ts";
 
-/** A reference is no credential. */
+/** A reference to a variable, which is not a credential. */
 const REFERENCE = /\$\{[A-Za-z_][A-Za-z0-9_]*\}/;
 
 /**
- * The text of svc.json fit for a screen, line by line as it is: what `maskText` finds by its looks, and the values at the places that the
- * schema calls secret.
+ * Masks the text of svc.json for display, line by line: credentials that `maskText` recognises by their form, and values of settings that the schema
+ * marks as secret.
  */
 export function maskDocument(text: string, { document, composed }: Pick<Configuration, "document" | "composed">): string {
   let masked = maskText(text);

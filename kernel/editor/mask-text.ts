@@ -1,8 +1,8 @@
 import { CREDENTIAL_NAME, RANDOM } from "../base/config-text/secrets.ts";
 
-/** Texts, marks and bare words of a text that should be JSON and may be none: a text ends at its line. */
+/** Tokens (strings, punctuation, bare words) of a text that should be JSON but may be invalid: a string ends at the end of its line. */
 const TOKEN = /"(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|[{}[\]:,]|[^\s{}[\]:,"']+/g;
-/** Names of variables, and values that are no words. */
+/** Names of variables, and literals other than strings. */
 const REFERENCE = /^(?:\$\{[A-Za-z_][A-Za-z0-9_]*\})+$/;
 const PLAIN = /^(?:true|false|null|-?\d+(?:\.\d+)?)$/;
 /** Maps whose values may all be credentials. */
@@ -12,15 +12,15 @@ const SCHEME = /\b(bearer|basic|token)\s+\S+/i;
 interface NestedValue {
   readonly hidden: boolean;
   key?: string;
-  /** A colon stood after the key and no value yet: what comes now is one, though another colon may follow. */
+  /** The key and its colon were read, but no value yet: the next token is the value, though another colon may follow. */
   waits?: boolean;
 }
 
 const tells = (name: string): boolean => CREDENTIAL_NAME.test(name);
 
 /**
- * The text of a configuration fit for a screen, line by line as it was: values below telling names, of `env` and `headers`, and whatever
- * looks random are `***`. The text need not be valid JSON: broken configurations are shown, too.
+ * Returns the text of a configuration with its secrets replaced by `***`, line by line: values below secret names, of `env` and `headers`, and
+ * whatever looks random. The text need not be valid JSON: broken configurations are shown, too.
  */
 export function maskText(text: string): string {
   const frames: NestedValue[] = [{ hidden: false }];

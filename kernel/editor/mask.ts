@@ -1,25 +1,22 @@
 import type { ObjectSchema, SecretSetting } from "@svc/sdk";
 import { formatPath } from "../base/config-path.ts";
-import { secretPlaces } from "../base/config-text/secrets.ts";
+import { PASSWORD, secretPlaces } from "../base/config-text/secrets.ts";
 
-/** What stands in place of a credential. */
+/** Replacement for a credential. */
 const MASK = "***";
 
-/** The password that an address may hold before its host. */
-const PASSWORD = /^([a-z][\w+.-]*:\/\/[^\s/@:]*:)[^\s/@]+(?=@)/i;
-
-/** Nothing but names of variables, as a header may have them after its scheme: shows no credential. */
+/** References to variables only, as a header may have them after its scheme: shows no credential. */
 const REFERENCE = /^(?:(?:bearer|basic|token)\s+)?(?:\$\{[A-Za-z_][A-Za-z0-9_]*\})+$/i;
 const SINGLE = /^\$\{([A-Za-z_][A-Za-z0-9_]*)\}$/;
 
-/** Whose credentials are meant: the schema tells where they are. */
+/** Schema that marks the credentials. */
 export interface Masked {
   readonly root: ObjectSchema;
 }
 
 /**
- * A copy of a configuration fit for a screen: every credential is `***`, also the password of an address. An empty one stays empty, so
- * that one can see it; with `references`, one that only names variables stays as it is written.
+ * Returns a copy of a configuration with every credential replaced by `***`, also the password in an address. Empty ones stay empty, so that they are
+ * recognizable; with `references`, one that only names variables stays as it is written.
  */
 export function maskSecrets(
   value: Readonly<Record<string, unknown>>,
@@ -36,7 +33,7 @@ export function maskSecrets(
   return withoutPasswords(copy) as Record<string, unknown>;
 }
 
-/** The credentials of a configuration as it is written, without their values. */
+/** Returns the credentials of a configuration before expansion, without their values. */
 export function secretsIn(raw: unknown, { root }: Masked): readonly SecretSetting[] {
   return secretPlaces(raw, root).flatMap(({ path, value, known }) => {
     if (!known) return [];
@@ -45,7 +42,7 @@ export function secretsIn(raw: unknown, { root }: Masked): readonly SecretSettin
   });
 }
 
-/** Whether a text is what `maskSecrets` shows, so that writing it back would lose a credential. */
+/** Whether a text was masked by `maskSecrets`, so that writing it back would lose a credential. */
 export const isMasked = (text: string): boolean => text === MASK || PASSWORD.exec(text)?.[0].endsWith(`:${MASK}`) === true;
 
 function withoutPasswords(value: unknown): unknown {

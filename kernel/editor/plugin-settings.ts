@@ -12,7 +12,7 @@ import { inTurn } from "./file-turn.ts";
 import { keepSecret } from "./keep-secret.ts";
 import { maskSecrets, secretsIn } from "./mask.ts";
 import { maskDocument } from "./mask-document.ts";
-import { installedPlugins, releasePlugin } from "./plugin-table.ts";
+import { installedPlugins, offeredPlugins, releasePlugin } from "./plugin-table.ts";
 import { preview } from "./preview.ts";
 import { saveDocument } from "./save.ts";
 import { examined, fileOf, holds, problemsFor, revisionFor, rightsOf, shareOf, shown } from "./share.ts";
@@ -29,6 +29,10 @@ export function createSettings(deps: SettingsDeps): (asker: SettingsAsker) => Se
       requireAll(deps, asker);
       return installedPlugins(deps);
     },
+    async offered() {
+      requireAll(deps, asker);
+      return offeredPlugins(deps);
+    },
     async release(plugin) {
       requireAll(deps, asker);
       return releasePlugin(deps, plugin);
@@ -40,7 +44,7 @@ export function createSettings(deps: SettingsDeps): (asker: SettingsAsker) => Se
   });
 }
 
-/** What shows or decides more than one section. */
+/** Requires access to all settings, for operations on more than one section. */
 function requireAll(deps: SettingsDeps, asker: SettingsAsker): void {
   if (shareOf(deps, asker).all) return;
   throw fail("SVC_SETTINGS_SECTION", { plugin: asker.id, path: "this", reason: "declare 'all-settings' for what concerns the whole daemon" });
@@ -77,7 +81,7 @@ async function wholeSchema({ host }: SettingsDeps): Promise<ObjectSchema> {
   return composeSchema({ ...there, sections: fill(here.sections, there.sections), agentKeys: fill(here.agentKeys, there.agentKeys) }).root;
 }
 
-/** So often a change is made again on a text that somebody else has saved meanwhile. */
+/** Number of retries when the file has been saved by another writer in between. */
 const TRIES = 10;
 
 async function change(
@@ -131,7 +135,7 @@ const words = (text: unknown): string =>
     .trim()
     .slice(0, 120);
 
-/** Where, by whom, and never what: a value may be a credential. */
+/** Logs the place and the author, never the value: it may be a credential. */
 function tell({ log, bus }: SettingsDeps, plugin: string, by: string, paths: readonly ConfigPath[]): void {
   const places = [...new Set(paths.map(formatPath))];
   const named = places.length > 3 ? `${places.slice(0, 3).join(", ")} and ${places.length - 3} more` : places.join(", ");
@@ -144,7 +148,7 @@ function tell({ log, bus }: SettingsDeps, plugin: string, by: string, paths: rea
   });
 }
 
-/** Has the daemon take a changed file in, and says what became of these paths. */
+/** Reloads the daemon after a change, and reports the result for these paths. */
 type Reloads = (plugin: string, paths: readonly ConfigPath[]) => Promise<Pick<SettingsReport, "reloaded" | "restartRequired" | "reloadSkipped" | "failed">>;
 
 function createReloads(deps: SettingsDeps): Reloads {

@@ -13,7 +13,7 @@ import { examined, fileOf, problemsFor, revisionFor, rightsOf, shareOf } from ".
 /** Lines that stay, shown before and after those that change. */
 const CONTEXT = 2;
 
-/** What a change would do, without doing it: the checks, the difference and the restarts of the text with these edits. */
+/** Computes the effect of a change without making it: checks, difference and restarts of the text with these edits. */
 export async function preview(
   deps: SettingsDeps,
   asker: SettingsAsker,
@@ -43,7 +43,7 @@ export async function preview(
   };
 }
 
-/** The lines that differ, with those around them. A masked line differs where what it masks does. */
+/** Returns the differing lines, with their context. A masked line differs if the masked value does. */
 function differenceOf(shownBefore: string, shownAfter: string, before: string, after: string): readonly DifferenceLine[] {
   const lines = { "-": shownBefore.split("\n"), "+": shownAfter.split("\n") };
   const changed = differingLines(before, after);

@@ -15,7 +15,7 @@ import { readText } from "../core/config/document.ts";
 import { authoritiesOf, routesOf } from "../core/host/live.ts";
 import { type EditorDeps, problemsOf, readEdited } from "./editor.ts";
 
-/** What a start would find, up to the point where it would open a port or connect to anything. */
+/** Findings of a start, up to the point where it would open a port or connect to anything. */
 export interface Rehearsal {
   readonly problems: readonly ConfigProblem[];
   readonly plugins: readonly PluginStatus[];
@@ -25,8 +25,8 @@ export interface Rehearsal {
 }
 
 /**
- * Read, check and set up as a start does, in memory: no port is opened, no plugin is started, nothing is written to the data folder.
- * Engines are asked whether they are usable. Throws `SVC_CONFIG_*` for a text that is no JSON.
+ * Read, check and set up as a start does, in memory: no port is opened, no plugin is started, nothing is written to the data folder. Engines are
+ * probed. Throws `SVC_CONFIG_*` for a text that is not JSON.
  */
 export async function rehearse(options: EditorDeps & { readonly parts: KernelParts }): Promise<Rehearsal> {
   const { configuration, host } = await readEdited(options, readText(options.file));
@@ -50,7 +50,7 @@ export async function rehearse(options: EditorDeps & { readonly parts: KernelPar
   const runtime = buildRuntime({
     assembly,
     store,
-    // The kernel's own server is not there, whose routes one of a plugin could clash with.
+    // There is no server of the kernel, so no conflict of its routes with a plugin's.
     http: { address: undefined, provide, requireServable: () => {}, serveFile: async () => {} },
     reload: () => Promise.reject(fail("SVC_KERNEL_STOPPED")),
     health: () => ({ ok: false, state: "stopped", uptimeSeconds: 0, tasks: { running: 0, queued: 0 }, plugins: [] }),

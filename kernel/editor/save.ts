@@ -6,9 +6,9 @@ import { fail } from "../base/errors.ts";
 import { readText } from "../core/config/document.ts";
 import { targetOf, unwritable } from "./file-turn.ts";
 
-/** What a save may ask for. */
+/** Options of a save. */
 export interface SaveOptions {
-  /** The text the edit was made from: the save is refused when the file holds something else by now. */
+  /** The text that the edit is based on: the save is refused if the file holds another one by now. */
   readonly expect?: string;
   /** Leave the content before in `<file>.bak.<timestamp>` (001:L9), one file for every save. */
   readonly backup?: boolean;

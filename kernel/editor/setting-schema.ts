@@ -3,14 +3,14 @@ import type { ConfigPath } from "../base/config-path.ts";
 import { nearest } from "../base/nearest.ts";
 import { branches, member } from "../base/schema/schema-walk.ts";
 
-/** The schemas that speak about the value at `path`; empty when there is no such setting. */
+/** Returns the schemas of the value at `path`; empty if there is no such setting. */
 export function schemasAt(root: ObjectSchema, path: ConfigPath): readonly Schema[] {
   let schemas: readonly Schema[] = [root];
   for (const segment of path) schemas = member(schemas, segment).schemas;
   return schemas;
 }
 
-/** The keys that may stand in the object at `path`, with what is known of each: for completion and for suggestions. */
+/** Returns the permitted keys of the object at `path`, with their descriptions: for completion and for suggestions. */
 export function keysAt(root: ObjectSchema, path: ConfigPath): readonly { readonly key: string; readonly description?: string }[] {
   const keys = new Map<string, string | undefined>();
   for (const schema of schemasAt(root, path).flatMap(branches)) {
@@ -19,7 +19,7 @@ export function keysAt(root: ObjectSchema, path: ConfigPath): readonly { readonl
   return [...keys].map(([key, description]) => (description === undefined ? { key } : { key, description }));
 }
 
-/** The known setting whose name is nearest to the first unknown part of `path`, such as `maxConcurrent`; undefined when none is near. */
+/** Returns the known setting whose name is nearest to the first unknown part of `path`, such as `maxConcurrent`; undefined if none is near enough. */
 export function suggestion(root: ObjectSchema, path: ConfigPath): string | undefined {
   let depth = 0;
   while (depth < path.length && schemasAt(root, path.slice(0, depth + 1)).length > 0) depth += 1;
@@ -34,7 +34,7 @@ export function defaultAt(root: ObjectSchema, path: ConfigPath): unknown {
   return schemasAt(root, path).find((schema) => schema.default !== undefined)?.default;
 }
 
-/** Is a setting, or what it stands in, marked as read by nothing? */
+/** Whether a setting, or one of its parents, is marked as unread. */
 export function isUnread(root: ObjectSchema, path: ConfigPath): boolean {
   return path.some((_, index) =>
     schemasAt(root, path.slice(0, index + 1))

@@ -3,14 +3,14 @@ import { formatPath, parsePath } from "../base/config-path.ts";
 import { branches } from "../base/schema/schema-walk.ts";
 import { defaultAt, keysAt, schemasAt, suggestion } from "./setting-schema.ts";
 
-/** What is known of one setting, for people. */
+/** Description of one setting, for people. */
 export interface Setting {
   readonly path: string;
   readonly description?: string;
   /** `string`, `integer`, `a list of string`, `an object`, `a map by id`. */
   readonly type?: string;
   readonly default?: unknown;
-  /** What may stand there: `1 to 240`, `one of: a, b`, `matches ^...$`. */
+  /** Permitted values: `1 to 240`, `one of: a, b`, `matches ^...$`. */
   readonly allowed?: string;
   readonly secret?: boolean;
   /** A change waits for a restart. */

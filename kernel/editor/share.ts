@@ -8,10 +8,10 @@ import type { EditRights } from "./apply-edits.ts";
 import { type Edited, problemsOf } from "./editor.ts";
 import { revisionOf } from "./revision.ts";
 
-/** What a plugin may see and change: its section, or everything. */
+/** Settings that a plugin may see and change: its section, or all. */
 export interface Share {
   readonly all: boolean;
-  /** The path of its section; undefined where it owns none. */
+  /** Path of its section; undefined if it owns none. */
   readonly section: ConfigPath | undefined;
 }
 
@@ -35,7 +35,7 @@ export function shown(raw: Readonly<Record<string, unknown>>, { all, section = [
   return own === undefined ? {} : (section.reduceRight<unknown>((inner, key) => ({ [key]: inner }), own) as Record<string, unknown>);
 }
 
-/** Another one for each other content of what the share shows. */
+/** Returns the revision of the visible content: it differs for each different content. */
 export const revisionFor = (raw: Readonly<Record<string, unknown>>, text: string, share: Share): string =>
   revisionOf(share.all ? text : JSON.stringify(shown(raw, share)));
 
@@ -50,7 +50,7 @@ export async function examined({ open, host }: SettingsDeps, text: string): Prom
   return { configuration: await examine(open(text), host), host };
 }
 
-/** What `svc config check` says of a configuration, as far as it is the plugin's. */
+/** Returns the problems of a configuration that concern the plugin. */
 export const problemsFor = (
   configuration: Configuration,
   { host, dataFolder }: SettingsDeps,
@@ -67,7 +67,7 @@ export const problemsFor = (
       severity,
     }));
 
-/** What the edits of a plugin may touch, and which variables they may name. */
+/** Returns the paths that edits of a plugin may touch, and the variables that they may reference. */
 export function rightsOf({ id, declares }: SettingsAsker, share: Share): EditRights {
   const own = formatPath(share.section ?? []);
   return {

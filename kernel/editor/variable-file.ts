@@ -9,9 +9,9 @@ import { inTurn, targetOf, unwritable } from "./file-turn.ts";
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,199}$/;
 
 /**
- * Puts a variable into the folder's `.env`, which the daemon reads at its start and at each reload: in its turn, atomically, readable by its
- * owner alone, and without touching the other lines. Throws `SVC_CONFIG_VARIABLE` for a name or a value that cannot stand there, and for a
- * variable that the environment of the daemon sets, which would win over the file.
+ * Sets a variable in the folder's `.env`, which the daemon reads at its start and at each reload: under a lock, atomically, readable by its owner
+ * alone, and without changing the other lines. Throws `SVC_CONFIG_VARIABLE` for an invalid name or value, and for a variable that the environment of
+ * the daemon sets, which would override the file.
  */
 export async function keepVariable(folder: string, env: NodeJS.ProcessEnv, name: string, value: string): Promise<void> {
   const refuse = (reason: string) => fail("SVC_CONFIG_VARIABLE", { name, reason });
@@ -30,7 +30,7 @@ export async function keepVariable(folder: string, env: NodeJS.ProcessEnv, name:
   });
 }
 
-/** The text with that line in place of the last that sets the variable, at its end where none does. */
+/** Returns the text with that line in place of the last one that sets the variable, or at its end. */
 function withVariable(text: string, name: string, line: string): string {
   const lines = text.split("\n");
   const setting = new RegExp(`^\\s*(?:export\\s+)?${name}\\s*=`);
@@ -46,7 +46,7 @@ function sameOthers(before: string, after: string, name: string): boolean {
   return [...Object.keys(one), ...Object.keys(other)].every((key) => key === name || one[key] === other[key]);
 }
 
-/** So that it is read back as it is: `#` and spaces need quotes, and there is no way to escape one. */
+/** Quotes a value so that it is read back unchanged: `#` and spaces need quotes, and the format has no escapes. */
 function quoted(name: string, value: string): string {
   const written = ["", "'", "`", '"'].map((quote) => quote + value + quote).find((text) => parseEnv(`${name}=${text}\n`)[name] === value);
   if (written === undefined || value.includes("\n"))

@@ -4,15 +4,15 @@ import type { Log, SvcError } from "@svc/sdk";
 import { canonicalAddress, peerOf } from "../base/client-address.ts";
 import { type ErrorCode, fail } from "../base/errors.ts";
 
-/** Why a request is not even looked at; `status` says what the caller is told. */
+/** Reason to refuse a request before routing; `status` is the answer's. */
 export type Refusal = SvcError;
 
-/** Judges a request by its target, Host and Origin, before routing. Undefined: it may pass. */
+/** Checks a request by its target, Host and Origin, before routing. Undefined: it may pass. */
 export type Admission = (request: IncomingMessage) => Refusal | undefined;
 
-/** Which hosts, origins and proxies a server accepts. Asked for each request, so that a reload counts at once. */
+/** Hosts, origins and proxies that a server accepts. Called for each request, so that a reload takes effect at once. */
 export interface AdmissionOptions {
-  /** Names this server is reached by, beside loopback and the addresses it is bound to. Asked for each request; empty entries count for nothing. */
+  /** Host names of this server, beside loopback and the addresses it is bound to. Called for each request; empty entries are ignored. */
   hosts(): readonly string[];
   /** Whole origins of browser pages that may call it, beside its own, such as `https://panel.example`. */
   origins(): readonly string[];
@@ -64,7 +64,7 @@ function judge(request: IncomingMessage, { hosts, origins, anyNameFromAfar = fal
   return undefined;
 }
 
-/** An address literal needs no list where the connection itself came to that address: no name was resolved on the way. */
+/** An IP address as host is accepted if the connection itself came to that address: no name was resolved. */
 function isBound(name: string, localAddress: string | undefined): boolean {
   const literal = name.startsWith("[") ? name.slice(1, -1) : name;
   return isIP(literal) !== 0 && localAddress !== undefined && canonicalAddress(localAddress) === canonicalAddress(literal);

@@ -1,7 +1,7 @@
 import type { Answers, RouteAnswer, Schema } from "@svc/sdk";
 import type { OwnedRoute } from "./router.ts";
 
-/** What routes say of their answers, read from their plugins. */
+/** Descriptions of the routes' answers, read from their plugins. */
 export interface ReadAnswers {
   /** By the plugin that has them. */
   readonly byOwner: ReadonlyMap<string, Answers>;
@@ -9,10 +9,10 @@ export interface ReadAnswers {
   readonly names: ReadonlyMap<object, string>;
 }
 
-/** What a component of an OpenAPI document may be called. */
+/** Permitted names of components in an OpenAPI document. */
 const NAME = /^[A-Za-z0-9._-]+$/;
 
-/** Asks each plugin of these routes once. One whose description cannot be read has none: the document describes the others. */
+/** Loads the description of each plugin of these routes once. An unreadable one is skipped: the document describes the others. */
 export async function readAnswers(routes: readonly OwnedRoute[]): Promise<ReadAnswers> {
   const loaders = new Map(routes.flatMap(({ owner = "kernel", answers }) => (answers === undefined ? [] : [[owner, answers] as const])));
   const byOwner = new Map<string, Answers>();
@@ -26,14 +26,14 @@ export async function readAnswers(routes: readonly OwnedRoute[]): Promise<ReadAn
   return { byOwner, names: namesOf(byOwner) };
 }
 
-/** Of a route, as far as its plugin says. */
+/** Returns the answers of a route that its plugin describes. */
 export function toldAnswers({ method, path, owner = "kernel", head }: OwnedRoute, { byOwner }: ReadAnswers): readonly RouteAnswer[] {
   if (head === true) return [{ type: "*/*" }];
   const told = byOwner.get(owner)?.routes[`${method} ${path}`];
   return Array.isArray(told) ? told.filter(isObject) : [];
 }
 
-/** A name that two plugins use, or that is none of a component, has its plugin's in front of it. */
+/** Returns component names; one that two plugins use, or that OpenAPI does not permit, gets its plugin as prefix. */
 function namesOf(byOwner: ReadonlyMap<string, Answers>): Map<object, string> {
   const names = new Map<object, string>();
   const taken = new Set(["Error"]);

@@ -3,7 +3,7 @@ import { ERRORS } from "../base/errors.ts";
 import { type ReadAnswers, toldAnswers } from "./api-answers.ts";
 import type { OwnedRoute } from "./router.ts";
 
-/** What an OpenAPI 3.1 document says of one server. */
+/** OpenAPI 3.1 document of one server. */
 export interface ApiDocument {
   readonly openapi: "3.1.0";
   readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -15,7 +15,7 @@ export interface ApiDocument {
 /** Members of a schema that are ours and mean nothing to others. */
 const OURS: ReadonlySet<string> = new Set(["secret", "masked", "restart", "unread"]);
 
-/** Describes the routes as they declare themselves: parameters, bodies, who may call, and with which errors each may end. */
+/** Describes the routes by their own declarations: parameters, bodies, guards, and the errors of each. */
 export function apiDocument(name: string, version: string, routes: readonly OwnedRoute[], answers: ReadAnswers): ApiDocument {
   const named = (schema: Schema) => plain(schema, answers.names);
   const paths: Record<string, Record<string, object>> = {};
@@ -110,7 +110,7 @@ function responsesOf(told: readonly RouteAnswer[], named: (schema: Schema) => ob
   return responses;
 }
 
-/** With which statuses the server itself may refuse, before the handler is asked. */
+/** Returns the statuses with which the server itself may refuse, before it calls the handler. */
 function refusals({ guard, body, query, raw }: OwnedRoute): string[] {
   const proven = guard !== "open" && guard !== "signed";
   return [
@@ -121,13 +121,13 @@ function refusals({ guard, body, query, raw }: OwnedRoute): string[] {
   ];
 }
 
-/** No entry: anyone. An empty one beside the bearer: callers on this machine need none. */
+/** Empty list: anyone. An empty entry beside the bearer: callers on this machine need none. */
 function securityOf(guard: string): object[] {
   if (guard === "open" || guard === "signed" || guard === "loopback") return [];
   return guard === "peer" ? [{}, { bearer: [] }] : [{ bearer: [] }];
 }
 
-/** The schema without our own members, however deep, and with references to those that have a name. Names of properties are left as they are. */
+/** Returns the schema without our own keywords, at any depth, and with `$ref`s to the named ones. Names of properties are left unchanged. */
 function plain(schema: Schema, names: ReadAnswers["names"] = new Map(), itself?: Schema): object {
   const keep = (value: unknown, properties: boolean): unknown => {
     if (Array.isArray(value)) return value.map((one) => keep(one, false));

@@ -12,7 +12,10 @@ export function requireBody(schema: Schema, value: unknown): void {
   if (!check.fits(value)) throw refusal("body", check.errors(value)[0], whatElse(schema, value));
 }
 
-/** Values of a query are text: digits and `true`/`false` count as what the schema asks for. Unknown keys are let through. Throws 400 with `path` and `field`. */
+/**
+ * Validates a query. Its values are text: digits and `true`/`false` are converted to the schema's type. Unknown keys are ignored. Throws 400 with
+ * `path` and `field`.
+ */
 export function requireQuery(schema: Schema, values: Readonly<Record<string, string>>): void {
   const typed = Object.fromEntries(Object.entries(values).map(([name, text]) => [name, typedAs(schema.properties?.[name]?.type, text)]));
   const check = schemaCheck(schema, "query", PREPARED);

@@ -8,9 +8,9 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * The bytes of a request's body. Throws 413 as soon as it is clear that there are more than `limit`: at once where the client
- * said so, else after reading that many. Rejects with `SVC_HTTP_GONE` when the client leaves half-way, and with what `arrived` throws,
- * which hears of each piece before it is kept.
+ * Reads the bytes of a request's body. Throws 413 as soon as the size is known to exceed `limit`: at once by the declared length, else after reading
+ * that many. Rejects with `SVC_HTTP_GONE` when the client disconnects, and with the error of `arrived`, which receives the length of each chunk
+ * before it is buffered.
  */
 export function readBody(request: IncomingMessage, limit: number, arrived: (length: number) => void = () => {}): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -43,13 +43,13 @@ export function readBody(request: IncomingMessage, limit: number, arrived: (leng
 
 /** Bodies that are larger than usual, which share so many bytes until their requests are answered. */
 export interface LargeBodies {
-  /** As `readBody`; throws 503 where too much is under way. `release` when nothing holds the body any more, once. */
+  /** As `readBody`; throws 503 if too many bytes are buffered already. The caller calls `release` once, when nothing references the body any more. */
   read(request: IncomingMessage, limit: number): Promise<{ readonly bytes: Buffer; release(): void }>;
 }
 
 /**
- * Makes the shared budget for large bodies: `total` bytes over all requests that are under way. What has arrived counts, not what was promised:
- * senders who promise much and send slowly keep nobody else out.
+ * Creates the shared budget for large bodies: `total` bytes over all requests in progress. Bytes received count, not the declared length: slow
+ * senders of large bodies block no one else.
  */
 export function createLargeBodies(total: number): LargeBodies {
   let taken = 0;
@@ -77,7 +77,7 @@ export function createLargeBodies(total: number): LargeBodies {
   };
 }
 
-/** Refuses what is not JSON by its headers. Compressed bodies are refused too: nothing here unpacks them. */
+/** Refuses a body that is not JSON by its headers. Compressed bodies are refused too: no code here decompresses them. */
 export function checkJsonType({ headers }: IncomingMessage): void {
   const type = /^\s*application\/json\s*(?:;\s*charset\s*=\s*"?([\w-]+)"?\s*)?$/i.exec(headers["content-type"] ?? "");
   if (type === null) throw fail("SVC_HTTP_TYPE", { found: headers["content-type"] === undefined ? "no content type" : "another content type" });
@@ -86,8 +86,8 @@ export function checkJsonType({ headers }: IncomingMessage): void {
 }
 
 /**
- * Bytes to a value. Throws 400 for what is not UTF-8, not JSON, has `__proto__` or `constructor.prototype` as a key, or is nested deeper
- * than 64; the depth is counted before anything parses.
+ * Parses bytes to a value. Throws 400 unless they are UTF-8 and JSON without `__proto__` or `constructor.prototype` as a key, nested at most 64 deep;
+ * the depth is counted before parsing.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw fail("SVC_HTTP_BODY_JSON");

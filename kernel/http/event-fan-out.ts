@@ -4,7 +4,7 @@ import { type EnvelopeFilter, passes } from "../core/bus/filters.ts";
 import { frameOf } from "./event-stream.ts";
 import { type PlainFilter, plainFields, plainName, plainPasses } from "./plain-events.ts";
 
-/** What a stream must be able to do: a `ServerResponse` can. */
+/** The methods of a stream that the fan-out needs; `ServerResponse` has them. */
 export interface FanOutStream {
   write(chunk: string): boolean;
   /** Bytes that the client has not taken yet. */
@@ -21,8 +21,8 @@ export type FanOutRequest = { readonly format: "envelope"; readonly filter?: Env
  */
 export interface FanOut {
   /**
-   * Adds a stream; the answer takes it out again and ends nothing. `dropped` is called when it was too slow: it has been told where
-   * to read on and was ended.
+   * Adds a stream; the returned function removes it without ending it. `dropped` is called when it was too slow: it got a last status with the
+   * position to resume from, and was ended.
    */
   add(stream: FanOutStream, request: FanOutRequest, dropped?: () => void): () => void;
   readonly size: number;
@@ -36,7 +36,7 @@ interface Reader {
   wroteAt: number;
 }
 
-/** Streams that asked for the same. */
+/** Streams with the same request. */
 interface Group {
   readonly key: string;
   readonly request: FanOutRequest;
@@ -50,10 +50,10 @@ interface Group {
 const TOO_FAR_BEHIND = 1_048_576;
 const KEEP_ALIVE_MS = 15_000;
 
-/** Makes the fan-out of one bus; it subscribes when the first stream opens. */
+/** Creates the fan-out of one bus; it subscribes when the first stream opens. */
 export function createFanOut(bus: Bus): FanOut {
   const groups = new Map<string, Group>();
-  /** Groups by the agent they ask for; under the empty name those that ask for none. An event concerns two lists at most. */
+  /** Groups by the agent that they filter for; without a filter under the empty name. An event concerns two lists at most. */
   const byAgent = new Map<string, Set<Group>>();
   let size = 0;
   let unsubscribe = (): void => {};
@@ -106,7 +106,7 @@ export function createFanOut(bus: Bus): FanOut {
     reader.dropped?.();
   }
 
-  /** A word to one reader, in its own format. It is no event: nobody else hears it and the ring does not hold it. */
+  /** Status message for one reader, in its own format. Not an event: no other reader receives it and the ring does not hold it. */
   function statusFrame(format: FanOutRequest["format"], summary: string, data: Record<string, unknown>): string {
     const id = bus.newRoot();
     const status: Envelope = { id, rootId: id, node: bus.node, kind: "status", type: "status", at: new Date().toISOString(), summary, data };
@@ -147,7 +147,7 @@ export function createFanOut(bus: Bus): FanOut {
     const key = JSON.stringify([request.format, Object.entries(request.filter ?? {}).sort()]);
     const known = groups.get(key);
     if (known !== undefined) {
-      // Who joins hears what comes after: not what waits for this tick's end.
+      // A joining reader receives later events only, not those pending until the end of this tick.
       send(known);
       return known;
     }

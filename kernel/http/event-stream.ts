@@ -3,7 +3,7 @@ import type { EventStream } from "@svc/sdk";
 
 /** An event stream that also takes frames which were serialised before: one text for many streams. */
 export interface FrameStream extends EventStream {
-  /** One or more whole frames, as `frameOf` makes them. False when the client is gone or was dropped. */
+  /** Writes one or more whole frames, as `frameOf` returns them. Returns false if the client is gone or was dropped. */
   write(frames: string): boolean;
   /** Bytes that the client has not taken yet. */
   readonly writableLength: number;
@@ -11,33 +11,33 @@ export interface FrameStream extends EventStream {
   onClose(listener: () => void): void;
 }
 
-/** One server-sent event as it goes over the wire. */
+/** Serializes one server-sent event. */
 export function frameOf(name: string, data: unknown, id?: string): string {
   return `${id === undefined ? "" : `id: ${oneLine(id)}\n`}event: ${oneLine(name)}\ndata: ${JSON.stringify(data) ?? "null"}\n\n`;
 }
 
 const PATIENCE_MS = 10_000;
 
-/** A server-sent stream on a response whose headers are not written yet. What is written in one turn of the loop goes out as one piece. */
+/** Server-sent event stream on a response whose headers are not written yet. Frames of one turn of the event loop are written as one chunk. */
 export class ServerSentStream implements FrameStream {
   closed = false;
-  /** Something has gone out, or is about to: the answer can no longer be another one. */
+  /** Whether the response has been started, or is about to: its status can no longer change. */
   opened = false;
   readonly #raw: ServerResponse;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #maxWaiting: number;
   readonly #leavesOut: boolean;
   #pending = "";
-  /** Frames that were left out since the last one that was not, and the newest of them. */
+  /** Number of consecutive frames that were left out, and the newest of them. */
   #omitted = 0;
   #newest = "";
   #scheduled = false;
   #listeners: (() => void)[] = [];
 
   /**
-   * `deferred`: headers wait for the first frame, so that until then the answer can still be another one. `maxWaiting`: bytes that
-   * may wait for a slow client; above it the client is dropped. With `leavesOut` it is kept, and misses what comes until it has caught up:
-   * a frame `omitted` tells how much that was, and the last frame of all is never left out.
+   * `deferred`: headers wait for the first frame, so that until then another answer is possible. `maxWaiting`: bytes that may be buffered for a slow
+   * client; above it the client is dropped. With `leavesOut` it is kept, and misses events until it has caught up: a frame `omitted` contains their
+   * number, and the last frame of all is always sent.
    */
   constructor(raw: ServerResponse, headers: Readonly<Record<string, string>>, deferred: boolean, maxWaiting: number, leavesOut = false) {
     this.#leavesOut = leavesOut;
@@ -82,7 +82,7 @@ export class ServerSentStream implements FrameStream {
     this.#raw.end(this.#pending);
     this.#pending = "";
     this.#close();
-    // It may have stopped reading for good: then the end never reaches it. As long as it takes something it is waited for.
+    // The client may have stopped reading for good: then the end never reaches it. Wait as long as it still reads.
     if (this.#raw.writableLength > this.#maxWaiting) this.#raw.setTimeout(PATIENCE_MS, () => this.#raw.destroy());
   }
 

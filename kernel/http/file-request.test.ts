@@ -16,9 +16,11 @@ describe("what a request for a file says", () => {
     ["bytes=10-", "unsatisfiable"],
     ["bytes=10-11", "unsatisfiable"],
     ["bytes=-0", "unsatisfiable"],
-    ...["", "bytes=-", "bytes=5-2", "bytes=0-1,3-4", "bytes=a-b", "lines=0-1", "bytes=0x0-1", `bytes=${"9".repeat(16)}-`].map((odd) => [odd, undefined]),
+    ...["", "bytes=-", "bytes=5-2", "bytes=0-1,3-4", "bytes=a-b", "lines=0-1", "bytes=0x0-1", `bytes=${"9".repeat(16)}-`].map(
+      (odd) => [odd, undefined] as const,
+    ),
   ] as const)("the range %s of ten bytes is %o", (range, expected) => {
-    expect(rangeOf({ range: range as string }, VERSION, 10)).toEqual(expected);
+    expect(rangeOf({ range }, VERSION, 10)).toEqual(expected);
   });
 
   it("a part of another version is not given: the whole is", () => {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-/** What a request must match to be answered with the stored copy of its sender, or to be answered in part. */
+/** Version of a file, for conditional requests and ranges. */
 export interface Version {
   readonly etag: string;
   /** Unix milliseconds. */
@@ -18,15 +18,15 @@ export const CODINGS = { br: ".br", gzip: ".gz" } as const;
 /** The name of such a coding, as `content-encoding` says it. */
 export type Coding = keyof typeof CODINGS;
 
-/** Whether the sender has this version already. What it says of tags counts, of time only without. */
+/** Whether the client has this version already. Its tags decide; its time only if it sent no tags. */
 export function isKnown({ "if-none-match": tags, "if-modified-since": since }: IncomingHttpHeaders, { etag, modified }: Version): boolean {
   if (tags !== undefined) return tags.trim() === "*" || tags.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag);
   return since !== undefined && Math.floor(modified / 1000) * 1000 <= Date.parse(since);
 }
 
 /**
- * The part that is asked for: undefined for the whole, also where several parts are asked for, where it is written otherwise than this
- * understands, and where it was asked of another version; `unsatisfiable` where there is no such part.
+ * Returns the requested range: undefined for the whole file, also for several ranges, for an unsupported syntax, and for a range of another version;
+ * `unsatisfiable` if it is out of bounds.
  */
 export function rangeOf(headers: IncomingHttpHeaders, version: Version, size: number): ByteRange | "unsatisfiable" | undefined {
   const { range, "if-range": given } = headers;
@@ -49,7 +49,7 @@ function isOf(only: string, { etag, modified }: Version): boolean {
   return only.trim() === etag || (!only.includes('"') && Date.parse(only) === Math.floor(modified / 1000) * 1000);
 }
 
-/** The codings that the sender takes, the best first; none where it asks for a part, whose bytes are those of the file itself. */
+/** Returns the encodings that the client accepts, the best first; empty for a range, whose bytes are those of the file itself. */
 export function codingsOf({ "accept-encoding": accepted, range }: IncomingHttpHeaders): readonly Coding[] {
   if (typeof accepted !== "string" || range !== undefined) return [];
   const weights = new Map(

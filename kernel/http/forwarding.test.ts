@@ -2,7 +2,7 @@ import type { HttpRoute } from "@svc/sdk";
 import { fastify } from "fastify";
 import { afterEach, describe, expect, it } from "vitest";
 import { createTrustedProxies, isForwarded } from "./forwarding.ts";
-import { bearer, rawExchange, recordingLog, type Serving, serve, tableAuthority } from "./http.harness.ts";
+import { bearer, rawExchange, recordingLog, SCOPES, type Serving, serve, tableAuthority } from "./http.harness.ts";
 import { routesPlugin } from "./routes-plugin.ts";
 import { createSurface } from "./surface.ts";
 
@@ -30,6 +30,7 @@ describe("a header cannot hide behind others", () => {
       name: "daemon",
       routes: () => ROUTES,
       authorities: () => [],
+      scopes: SCOPES,
       isIsolated: () => false,
       isChild: async () => false,
       log: recordingLog(),

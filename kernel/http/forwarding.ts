@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
 import { canonicalAddress, type Peer } from "../base/client-address.ts";
 
-/** Whole names of headers that proxies, load balancers and content networks add to what they pass on. */
+/** Full names of headers that proxies, load balancers and CDNs add to forwarded requests. */
 const NAMES: ReadonlySet<string> = new Set([
   "ali-cdn-real-ip",
   "cdn-loop",
@@ -45,8 +45,8 @@ const FAMILIES =
   /^(?:x-forwarded-|x-original-|x-proxy|x-envoy-|x-appengine-|x-azure-|x-amz-cf-|x-amzn-trace|x-akamai-|akamai-|cf-|cloudfront-|fastly-|fly-|tailscale-|x-vercel-|x-ms-forwarded-)/;
 
 /**
- * A proxy has passed the request on, so this machine did not send it. The values are never read. HTTP/1.0 is what proxies
- * speak that are told nothing else, nginx among them, and no client of today does.
+ * Whether a proxy has forwarded the request, so that this machine did not send it. Header values are never read. HTTP/1.0 is the default of proxies
+ * such as nginx, and no current client sends it.
  */
 export function isForwarded({ headers, httpVersion }: Pick<IncomingMessage, "headers" | "httpVersion">): boolean {
   if (httpVersion === "1.0") return true;
@@ -75,7 +75,7 @@ export function createTrustedProxies(networks: readonly string[]): TrustedProxie
     clientOf(proxy, headers) {
       let { address } = proxy;
       const hops = trusts(address) ? hopsOf(headers) : [];
-      // From the nearest hop outwards: what stands left of the first stranger, that stranger may have made up.
+      // From the nearest hop outwards: everything left of the first untrusted hop may be forged.
       for (let at = hops.length - 1; at >= 0 && trusts(address); at -= 1) {
         const hop = hops[at] as string;
         if (isIP(hop) === 0) break;
@@ -94,7 +94,7 @@ function hopsOf(headers: IncomingHttpHeaders): string[] {
   return (forwarded ?? "").split(",").map((element) => addressOf(/(?:^|;)\s*for\s*=\s*("[^"]*"|[^;\s]*)/i.exec(element)?.[1]?.replaceAll('"', "") ?? ""));
 }
 
-/** `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]:80` and `2001:db8::1`, without what is not the address. */
+/** Returns the address of `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]:80` and `2001:db8::1`. */
 function addressOf(entry: string): string {
   const text = entry.trim();
   const bracketed = /^\[([^\]]+)\](?::\d+)?$/.exec(text)?.[1];

@@ -14,29 +14,29 @@ interface ScopeRule {
   readonly parts: readonly string[];
 }
 
-/** What a guard may look at: never the body. */
+/** The part of a request that a guard reads: never the body. */
 export interface Asker {
   readonly peer: Peer;
   /** Own machine and not passed on by a proxy. */
   readonly local: boolean;
-  /** It would be `local`, had it proved that it may read the local secret. */
+  /** Would be `local` with a proof that it may read the local secret. */
   readonly unproven: boolean;
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
   readonly params: Readonly<Record<string, string>>;
-  /** The `token` of the query, already taken out of it. */
+  /** The `token` of the query, already removed from it. */
   readonly queryToken: string | undefined;
 }
 
-/** A caller who has passed and, where that took a bearer, the means to judge an open stream again. */
+/** An admitted caller and, if that took a bearer, the means to check an open stream again. */
 export interface Admitted {
   readonly caller: Caller;
   readonly proof?: StreamProof;
 }
 
-/** What guards ask: who judges bearers, what loopback may do without a token, and the throttle. */
+/** Dependencies of the guards: the authorities that verify bearers, the scopes of loopback without a token, and the throttle. */
 export interface GuardOptions {
-  /** What plugins declare that bearers can hold. */
+  /** Token scopes that plugins declare. */
   readonly scopes: ScopeTable;
   authorities(): readonly Authority[];
   /** Scopes that callers on loopback have without a token, such as `acme:write` while its plugin has no token of its own. */
@@ -46,15 +46,18 @@ export interface GuardOptions {
 
 /** The guards in action. */
 export interface Guards {
-  /** Answers at once where no bearer must be asked about. Throws or rejects with 401, 403 or 429. */
+  /** Answers synchronously unless a bearer must be verified by an authority. Throws or rejects with 401, 403 or 429. */
   judge(rule: Rule, asker: Asker): Admitted | Promise<Admitted>;
-  /** Whether a guard would let in a caller who has passed another one with the same request; false for one that does not exist. */
+  /** Whether a guard would admit a caller who has passed another one with the same request; false for an unknown guard. */
   would(guard: Guard, asker: Asker, caller: Caller): boolean;
-  /** What a bearer proves now, asked of the authorities afresh; a ticket nothing. Never rejects: an authority that throws counts as one that does not know the bearer. */
+  /**
+   * Returns the identity that a bearer proves now, freshly from the authorities; a ticket proves none. Never rejects: an authority that throws counts
+   * as one that does not know the bearer.
+   */
   identify(bearer: string): Promise<Identity | undefined>;
 }
 
-/** What the guard `peer` was called at first: plugins built against generation 1 of the plugin API still say so. */
+/** Former name of the guard `peer`: plugins built against generation 1 of the plugin API still use it. */
 const FORMER_PEER: string = "mesh";
 
 /** Takes a route's guard apart. Throws `SVC_HTTP_ROUTE` for one that does not exist: a route without a known guard is never served. */
@@ -106,7 +109,7 @@ export function createGuards({ scopes, authorities, localScopes = () => [], thro
 
   async function prove(rule: Rule, asker: Asker, bearer: string): Promise<Admitted> {
     const { peer, local, params } = asker;
-    // A proxy on this machine stands for many people: it is not locked out for the guesses of one.
+    // A proxy on this machine serves many clients: do not lock it out for one client's guesses.
     const address = peer.loopback ? undefined : peer.address;
     const wait = address === undefined ? undefined : throttle.wait(address);
     if (wait !== undefined) throw fail("SVC_HTTP_THROTTLED", { seconds: wait, retryAfterMs: wait * 1000 });
@@ -142,7 +145,7 @@ export function createGuards({ scopes, authorities, localScopes = () => [], thro
       try {
         rule = ruleOf({ method: "GET", path: "", guard }, scopes);
       } catch {
-        // Closed: what nobody can ask for, nobody passes.
+        // Fail closed: an unknown guard admits no caller.
         return false;
       }
       const identity: Identity | undefined =
@@ -159,7 +162,7 @@ export function createGuards({ scopes, authorities, localScopes = () => [], thro
         throw fail(unproven ? "SVC_HTTP_LOCAL_SECRET" : "SVC_HTTP_LOOPBACK");
       }
       const bearer = bearerOf(headers, rule.kind === "scope" || method === "GET" ? queryToken : undefined);
-      // A bearer that was sent is judged, on this machine too: a wrong one is never taken for none.
+      // Verify every bearer that was sent, from this machine too: an invalid one is not treated as absent.
       if (bearer !== undefined) return prove(rule, asker, bearer);
       if (passesUnproven(rule, asker)) return anonymous;
       throw fail(unproven ? "SVC_HTTP_LOCAL_SECRET" : "SVC_HTTP_BEARER_MISSING");
@@ -168,7 +171,7 @@ export function createGuards({ scopes, authorities, localScopes = () => [], thro
   };
 }
 
-/** What a ticket leaves of the token behind it. A peer's bearer has no scopes to choose from. */
+/** Limits the token's scopes to those of the ticket. A peer's bearer has no scopes to choose from. */
 function narrowed(identity: Identity | undefined, ticket: Ticket, scopes: ScopeTable): Identity | undefined {
   if (identity?.kind !== "token") return undefined;
   return { ...identity, scopes: ticket.scopes.filter((scope) => scopes.grants(identity.scopes, scope)) };
@@ -189,7 +192,7 @@ function scopeOf(rule: ScopeRule, params: Readonly<Record<string, string>>): str
   return rule.parts.map((part) => (part.startsWith(":") ? (params[part.slice(1)] ?? "") : part)).join(":");
 }
 
-/** For people: what a refused caller would have needed. */
+/** Names the proof that a refused caller lacks, for people. */
 function neededBy(rule: Rule, params: Readonly<Record<string, string>>): string {
   return rule.kind === "scope" ? `the scope ${scopeOf(rule, params)}` : "a peer's token";
 }

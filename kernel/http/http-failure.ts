@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { Log } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 
-/** What a caller is told about an error. */
+/** Answer to a caller about an error. */
 export interface Failure {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -23,8 +23,8 @@ interface Known {
 const RETRY_SECONDS = 5;
 
 /**
- * An error as an answer. One that carries a `status` speaks for itself; any other becomes a 500 with a reference under which
- * the log has the whole of it, and nothing else.
+ * Turns an error into a response. One that carries a `status` is passed on; any other becomes a 500 that contains only a reference, under which the
+ * log has the whole error.
  */
 export function failureOf(error: unknown, log: Log, where: { readonly method: string; readonly path: string; readonly owner?: string | undefined }): Failure {
   const known = (typeof error === "object" && error !== null ? error : {}) as Known;

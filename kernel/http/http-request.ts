@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Caller, Guard, HttpRequest } from "@svc/sdk";
 
-/** A request target in its parts. */
+/** The parts of a request target. */
 export interface Target {
   /** As sent, still encoded, without query and prefix. */
   readonly path: string;
@@ -12,7 +12,7 @@ export interface Target {
 
 const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({});
 
-/** Takes a target apart and the bearer out of it: from here on no log, handler or error can see it. */
+/** Parses a target and removes the bearer from it: from here on no log, handler or error contains it. */
 export function takeTarget(raw: IncomingMessage, prefix: string): Target {
   const url = raw.url ?? "/";
   const mark = url.indexOf("?");
@@ -29,7 +29,7 @@ export function takeTarget(raw: IncomingMessage, prefix: string): Target {
   return { path, query, token };
 }
 
-/** What a handler sees of a request. */
+/** A request as its handler sees it. */
 export class ServedRequest implements HttpRequest {
   readonly method: string;
   readonly path: string;
@@ -61,7 +61,7 @@ export class ServedRequest implements HttpRequest {
     this.#response = response;
   }
 
-  /** Made when first asked for: most handlers never look. */
+  /** Created lazily: most handlers never read it. */
   get signal(): AbortSignal {
     if (this.#abort === undefined) {
       const abort = new AbortController();

@@ -7,7 +7,7 @@ export const LOCAL_HEADER = "x-svc-local";
 /** Its file in the data folder. */
 export const LOCAL_FILE = "local-secret";
 
-/** What callers on this machine must know while `node.localSecret` is on: a new one for each start. */
+/** Secret that callers on this machine must present while `node.localSecret` is on: a new one for each start. */
 export interface LocalSecret {
   /** Makes the secret and writes its file, for this user alone. Before the port is open. */
   open(): void;
@@ -25,7 +25,7 @@ export function createLocalSecret(folder: string): LocalSecret {
     open() {
       const secret = randomBytes(32).toString("hex");
       mkdirSync(folder, { recursive: true, mode: 0o700 });
-      // Made anew and never opened: one that somebody put there beforehand might be readable to others, or a link.
+      // Created anew and never opened: a file planted beforehand might be readable to others, or a link.
       rmSync(file, { force: true });
       writeFileSync(file, secret, { mode: 0o600, flag: "wx" });
       digest = digestOf(secret);
@@ -38,7 +38,7 @@ export function createLocalSecret(folder: string): LocalSecret {
   };
 }
 
-/** Whether a caller knows the secret; nobody does where there is none. In constant time. */
+/** Whether a caller presented the secret; false if there is no secret. Constant time. */
 export const sameSecret = (given: unknown, secret: string | undefined): boolean => secret !== undefined && isDigestOf(given, digestOf(secret));
 
 const isDigestOf = (given: unknown, digest: Buffer): boolean => typeof given === "string" && timingSafeEqual(digest, digestOf(given));

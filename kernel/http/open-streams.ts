@@ -2,7 +2,7 @@ import type { Identity } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import type { ServerSentStream } from "./event-stream.ts";
 
-/** Counted apart for streams that only watch (`GET`) and those of work that was asked for. */
+/** Limits of streams that only observe (`GET`), and of streams of requested work. */
 export interface StreamLimits {
   /** Streams of one bearer. */
   readonly perBearer: number;
@@ -12,19 +12,19 @@ export interface StreamLimits {
   readonly maxWaiting: number;
 }
 
-/** The bearer a stream was opened with, and whether what it proves now would still let it in. */
+/** The bearer of a stream, and a check whether its current identity would still be admitted. */
 export interface StreamProof {
   readonly bearer: string;
   holds(identity: Identity): boolean;
 }
 
-/** The streams that are open now: counted, judged again every second, and ended with the server. */
+/** The open streams: counted, re-authorized every second, and ended with the server. */
 export interface OpenStreams {
   /** Throws 503 when there are too many. Call it before the stream is made. */
   reserve(proof: StreamProof | undefined): void;
-  /** `outlive`: the handler has returned and the stream lives by itself; it ends as soon as the server wants to close. */
+  /** `outlive`: the handler has returned and the stream continues by itself; it ends as soon as the server starts to close. */
   add(stream: ServerSentStream, proof: StreamProof | undefined): { outlive(): void };
-  /** Ask for every stream that came with a bearer whether it still holds; end those where it does not. */
+  /** Verifies the bearer of every stream that has one again; ends the streams whose bearer is no longer valid. */
   recheck(): Promise<void>;
   /** From now on no stream outlives its handler. */
   drain(): void;
@@ -43,7 +43,7 @@ const RECHECK_MS = 1_000;
 
 /** Makes the register of open event streams, which counts them and ends those whose bearer was revoked. */
 export function createOpenStreams(limits: StreamLimits, identify: (bearer: string) => Promise<Identity | undefined>): OpenStreams {
-  // An array, not a Map: one with many comings and goings keeps V8 from freeing what has passed through it while it was young.
+  // An array, not a Map: frequent inserts and deletes in a Map keep V8 from freeing young entries.
   const open: Opened[] = [];
   const counts = new Map<string, number>();
   let timer: NodeJS.Timeout | undefined;

@@ -8,14 +8,14 @@ import type { RoutesKernel } from "./routes/index.ts";
 export interface OwnServer {
   readonly current: HttpServer | undefined;
   ensure(): Promise<HttpServer>;
-  /** It, or the one of that name that a running plugin provides. Throws `SVC_SERVER_UNKNOWN`. */
+  /** Returns this server, or the one of that name that a running plugin provides. Throws `SVC_SERVER_UNKNOWN`. */
   named(server: string): Promise<HttpServer>;
   handler(server: string): Promise<RequestHandler>;
   /** Answers with the one that has to be closed. */
   take(): HttpServer | undefined;
 }
 
-/** What the daemon's own server needs. */
+/** Dependencies of the daemon's own server. */
 export interface OwnServerDeps {
   readonly kernel: RoutesKernel | undefined;
   readonly options: Omit<HttpServerOptions, "name" | "routes">;
@@ -23,7 +23,7 @@ export interface OwnServerDeps {
   readonly find: (server: string) => HttpServer | undefined;
 }
 
-/** Makes the daemon's own server; it is built when first needed and listens when asked to. */
+/** Creates the daemon's own server; it is built on first use and listens on request. */
 export function createOwnServer({ kernel, options, routes, find }: OwnServerDeps): OwnServer {
   let current: HttpServer | undefined;
 
@@ -54,7 +54,7 @@ export function createOwnServer({ kernel, options, routes, find }: OwnServerDeps
     async handler(server) {
       const found = await named(server);
       return (request, response) => {
-        // Koa presets 404; who answers here says what it is.
+        // Koa presets 404; the handler sets its own status.
         response.statusCode = 200;
         void found.handle(request, response);
       };

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RootLog } from "../base/log.ts";
 import { createScope, disposeScope, type Scope } from "../core/host/scope.ts";
-import { rawExchange, recordingLog } from "./http.harness.ts";
+import { rawExchange, recordingLog, SCOPES } from "./http.harness.ts";
 import { createServers, type Servers } from "./plugin-servers.ts";
 
 const AT = { name: "board", host: "127.0.0.1", port: 0, headers: { "x-ours": "1" } };
@@ -15,6 +15,7 @@ const make = (listen: boolean) => {
     reach: { served: (host) => ({ hosts: () => [host(), "board.example"] }) },
     routes: () => [hello, { ...hello, server: "other", path: "/other" }],
     authorities: () => [],
+    scopes: SCOPES,
     isIsolated: () => false,
     isChild: async () => false,
     log,

@@ -13,13 +13,13 @@ export interface Servers {
   provide(scope: Scope, server: ProvidedServer): ServerHandle;
   /** Undefined when no running plugin provides it. */
   find(name: string): HttpServer | undefined;
-  /** Those that listen now. */
+  /** Addresses of the listening servers. */
   addresses(): readonly ServerAddress[];
   /** Routes or authorities are others than before. */
   changed(): void;
 }
 
-/** What the servers of plugins need. */
+/** Dependencies of the servers of plugins. */
 export interface ServersDeps {
   /** Ports may be opened; else the servers are only there to be mounted. */
   readonly listen: boolean;
@@ -34,7 +34,7 @@ export interface ServersDeps {
 
 /** The kernel's own server. */
 const DAEMON = "daemon";
-/** How long requests that are under way may take when such a server closes, in milliseconds. */
+/** Grace period of requests in progress when such a server closes, in milliseconds. */
 export const GRACE_MS = 2_000;
 const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: "another program listens there; end it or choose another port",
@@ -42,13 +42,13 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: "this user may not open that port; choose one above 1023",
 };
 
-/** The error of a port that cannot be opened, with what to do. */
+/** Creates the error of a port that cannot be opened, with the next step. */
 export function portRefused(server: string, { host, port }: Pick<ProvidedServer, "host" | "port">, error: unknown): Error {
   const { code = "", message } = error as NodeJS.ErrnoException;
   return fail("SVC_SERVER_PORT", { server, address: `${host}:${port}`, reason: REASONS[code] ?? message });
 }
 
-/** Makes the servers that plugins provide; each opens its port when its plugin asks for it. */
+/** Creates the servers that plugins provide; each opens its port when its plugin starts it. */
 export function createServers({ listen, reach, routes, authorities, scopes, isIsolated, isChild, log }: ServersDeps): Servers {
   const provided = new Map<string, ProvidedServer>();
   // One that only is mounted stays while its plugin is set up anew: the application that carries it cannot mount it twice.

@@ -1,11 +1,11 @@
 import { createLocalSecret } from "./local-secret.ts";
 import type { SurfaceOptions } from "./surface.ts";
 
-/** How others reach the servers of this process, and what this machine's own callers must prove. */
+/** Accepted hosts and origins of this process's servers, and the proof required from callers on this machine. */
 export interface Reach {
   /** Where the daemon listens, from its start on. */
   bind(): { readonly host: string; readonly port: number };
-  /** For a server that is bound to `host`. Asked for each request, so that a reload counts at once. */
+  /** Returns the options of a server bound to `host`. Evaluated for each request, so that a reload is effective at once. */
   served(host: () => string): Pick<SurfaceOptions, "hosts" | "trustedProxies" | "localProof">;
   /** Before a port is open. */
   open(): void;

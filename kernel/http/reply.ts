@@ -3,7 +3,7 @@ import { pipeline, type Readable } from "node:stream";
 import type { EventStream, HttpReply } from "@svc/sdk";
 import type { ServerSentStream } from "./event-stream.ts";
 
-/** Every answer has them, unless its handler asks for others: what is served here is for the caller alone. */
+/** Default headers of every answer, unless its handler sets others: answers are for the caller alone. */
 export const PRIVATE_HEADERS = {
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
@@ -35,9 +35,9 @@ const STALLED_MS = 60_000;
 /** Opens the answer's stream; throws 503 when there are too many. */
 export type OpenStream = (deferred: boolean) => ServerSentStream;
 
-/** How a handler answers. Exactly one of: a returned value, `send`, `stream`. */
+/** Answer of a handler. Exactly one of: a returned value, `send`, `stream`. */
 export class ServedReply implements HttpReply {
-  /** The handler has answered by itself: what it returns is not sent. */
+  /** The handler has sent the answer itself: its return value is ignored. */
   used = false;
   #stream: ServerSentStream | undefined;
   readonly #response: ServerResponse;

@@ -4,11 +4,11 @@ import { type Rule, ruleOf } from "./guard.ts";
 
 /**
  * A route with the plugin that provides it; without an owner it is the kernel's. With `head` its handler answers `HEAD` as well and sends files;
- * `answers` says what others send.
+ * `answers` describes the answers.
  */
 export type OwnedRoute = HttpRoute & { readonly owner?: string; readonly head?: true; readonly answers?: Plugin["answers"] };
 
-/** A route in the table, with what was worked out about it once. */
+/** A route in the table, with precomputed facts about it. */
 export interface RouteEntry {
   readonly route: OwnedRoute;
   readonly rule: Rule;
@@ -37,15 +37,15 @@ interface Node {
   readonly entries: Map<string, RouteEntry>;
 }
 
-/** What a route may ask for, in bytes. */
+/** Upper limit of a route's `maxBytes`. */
 const MAX_BODY = 26_214_400;
 const MAX_PARAMETER = 1_000;
 const NO_PARAMS: Readonly<Record<string, string>> = Object.freeze({});
 const METHODS: ReadonlySet<string> = new Set(["GET", "POST", "PUT", "PATCH", "DELETE"]);
 
 /**
- * Fixed segments win over parameters, longer fixed prefixes over `*`, the first of two routes over the second. `refused` hears
- * of each route that is malformed, unguarded or there already, with `SVC_HTTP_ROUTE`; it is not in the table.
+ * Fixed segments win over parameters, longer fixed prefixes over `*`, the first of two routes over the second. `refused` is called for each
+ * malformed, unguarded or duplicate route, with `SVC_HTTP_ROUTE`; it is not in the table.
  */
 export function createRouter(routes: readonly OwnedRoute[], scopes: ScopeTable, refused: (route: OwnedRoute, error: Error) => void): Router {
   const root = node();

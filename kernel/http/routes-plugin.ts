@@ -9,7 +9,7 @@ export const routesPlugin =
       surface.drain();
       next();
     });
-    // Before anything reads the body: who calls is judged by the headers alone.
+    // Before the body is read: authorization needs only the headers.
     app.addHook("onRequest", (request, reply) => {
       const { raw } = reply.hijack();
       const headers = reply.getHeaders();

@@ -4,13 +4,13 @@ import type { AddressInfo, Socket } from "node:net";
 import { ERRORS, type ErrorCode } from "../base/errors.ts";
 import { createSurface, type Surface, type SurfaceOptions } from "./surface.ts";
 
-/** How long a client may take, in milliseconds. */
+/** Timeouts of a client, in milliseconds. */
 export interface HttpTimeouts {
   /** To send its headers; default 10 s. */
   readonly headers: number;
   /** To send its whole request; default 30 s. Answers, streams among them, may take as long as they like. */
   readonly request: number;
-  /** How often both are looked at; default 2 s. */
+  /** Interval at which both are checked; default 2 s. */
   readonly check: number;
 }
 
@@ -19,13 +19,13 @@ export interface HttpServerOptions extends SurfaceOptions {
   readonly timeouts?: HttpTimeouts;
 }
 
-/** A server with our routes, or just the routes for a server of somebody else (`handle`). */
+/** A server with our routes, or only the request handler for another server (`handle`). */
 export interface HttpServer extends Surface {
   /** Opens the port and answers with the real one. Rejects with `EADDRINUSE` and its like. */
   listen(at: { readonly host: string; readonly port: number }): Promise<{ readonly host: string; readonly port: number }>;
   /** Where it listens; undefined when it does not. */
   readonly address: { readonly host: string; readonly port: number } | undefined;
-  /** Takes no new connection, waits at most `graceMs` for what is under way, then cuts it off. */
+  /** Accepts no new connection, waits at most `graceMs` for requests in progress, then closes them. */
   close(options: { readonly graceMs: number }): Promise<void>;
   /** The server of node:http behind it. */
   readonly server: Server;
@@ -36,7 +36,7 @@ const TIMEOUTS: HttpTimeouts = { headers: 10_000, request: 30_000, check: 2_000 
 const KEEP_ALIVE_MS = 72_000;
 const SWEEP_MS = 20;
 
-/** Nothing is opened before `listen`. */
+/** Creates the server; `listen` opens its port. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { headers, request, check } = options.timeouts ?? TIMEOUTS;
   const surface = createSurface(options);
@@ -48,7 +48,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     // A missing Host is refused by the admission, in the common form.
     requireHostHeader: false,
   });
-  // Nothing is dropped unseen: the size of all headers is limited, and their number by the admission.
+  // 0: Node drops no header silently; the size of all headers is limited, and admission limits their number.
   server.maxHeadersCount = 0;
   let closing = false;
   // Browsers and connection pools open them ahead; to the server they look busy, and it would wait for their first request.
@@ -63,7 +63,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     void surface.handle(asked, response, "", proceed);
   };
   server.on("request", (asked, response) => take(asked, response));
-  // Who asks whether a body is wanted is told after admission, guard and `before`: one that is refused is never sent.
+  // A client that sends `Expect: 100-continue` is answered after admission, guard and `before`: a refused body is never sent.
   server.on("checkContinue", (asked, response) => take(asked, response, () => response.writeContinue()));
   server.on("clientError", refuseConnection);
   let address: { host: string; port: number } | undefined;
@@ -115,7 +115,7 @@ const REFUSALS: Readonly<Record<string, readonly [status: string, code: ErrorCod
   HPE_HEADER_OVERFLOW: ["431 Request Header Fields Too Large", "SVC_HTTP_HEADERS"],
 };
 
-/** What could not even be read as HTTP: a word in the common form, then the end of the connection. */
+/** Malformed HTTP: send a JSON error, then close the connection. */
 function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || error.code === "ECONNRESET") {
     socket.destroy();

@@ -7,19 +7,19 @@ import { createServers } from "./plugin-servers.ts";
 import { reachOf } from "./reach.ts";
 import type { SurfaceOptions } from "./surface.ts";
 
-/** How long requests that are under way may take when the kernel's own server closes. */
+/** Grace period of requests in progress when the kernel's own server closes. */
 const GRACE_MS = 2_000;
 
-/** Who holds the far end of a connection of this machine. */
+/** Owners of local connections. */
 export interface SocketOwners {
   readonly isIsolated: SurfaceOptions["isIsolated"];
   /** Whether a daemon on that data folder has started it. */
   isStartedBy(dataFolder: string, socket: Socket): Promise<boolean>;
-  /** For which task it was started there; undefined at once where no program works for one. */
+  /** Resolves with the task for which the program was started; undefined at once where no program works for one. */
   taskBehind(dataFolder: string, socket: Socket): Promise<string | undefined> | undefined;
 }
 
-/** The HTTP room as the core sees it: what speaks HTTP is loaded with the first server. */
+/** The HTTP room as the core sees it: its implementation is loaded with the first server. */
 export function openServing(deps: HttpDeps, { isIsolated, isStartedBy, taskBehind }: SocketOwners): HttpServing {
   const { kernel, listen, instance, routes, authorities, scopes } = deps;
   const log = deps.log.child("http");

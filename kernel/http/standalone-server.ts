@@ -6,19 +6,19 @@ import { createHttpServer } from "./index.ts";
 import { LOCAL_FILE, sameSecret } from "./local-secret.ts";
 import { GRACE_MS, portRefused } from "./plugin-servers.ts";
 
-/** What a server without a kernel stands on. */
+/** Dependencies of a server without a kernel. */
 export interface StandaloneDeps {
   /** The section `node` of svc.json, expanded. */
   readonly node: { readonly hosts?: readonly string[]; readonly trustedProxies?: readonly string[]; readonly localSecret?: boolean };
   readonly dataFolder: string;
-  /** What bearers can hold. */
+  /** Token scopes. */
   readonly scopes: ScopeTable;
   readonly log: RootLog;
 }
 
 const NONE: readonly string[] = [];
 
-/** Opens a server of a program that is no daemon. Throws `SVC_SERVER_PORT`, and `SVC_HTTP_ROUTE` for a route that cannot be served. */
+/** Opens a server of a program other than the daemon. Throws `SVC_SERVER_PORT`, and `SVC_HTTP_ROUTE` for a route that cannot be served. */
 export async function openStandalone(
   { host = "127.0.0.1", port = 0, routes, authorities = [], localScopes = NONE }: CommandServer,
   { node, dataFolder, scopes, log }: StandaloneDeps,
@@ -49,7 +49,7 @@ export async function openStandalone(
   }
 }
 
-/** What the daemon wrote at its start; nobody has the rights of this machine while it does not run. */
+/** Reads the secret that the daemon wrote at its start; without one no caller has the rights of this machine. */
 function ownSecret(dataFolder: string): string | undefined {
   try {
     return readFileSync(join(dataFolder, LOCAL_FILE), "utf8");

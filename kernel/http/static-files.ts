@@ -37,7 +37,7 @@ const TYPES: Readonly<Record<string, string>> = {
   woff2: "font/woff2",
 };
 
-/** Answers `GET` and `HEAD` with one file of a folder. Throws `SVC_FILE_UNSERVED` (404) for what is not a plain file in it, and does not say why. */
+/** Answers `GET` and `HEAD` with one file of a folder. Throws `SVC_FILE_UNSERVED` (404) unless the path is a regular file in it, without the reason. */
 export async function serveFile(served: ServedFolder, { method, headers, params }: HttpRequest, reply: HttpReply): Promise<void> {
   const path = params["*"] ?? "";
   const segments = path.split("/");
@@ -85,7 +85,7 @@ async function answer({ handle, stat }: Opened, coding: Coding | undefined, { me
   reply.sendStream(streamOf({ handle, stat }, first, last), type);
 }
 
-/** Of a file that is kept packed only, for the few who do not take it so: whole, and without a length. */
+/** Answers with the decompressed content of a file that exists compressed only, for clients that do not accept the encoding: whole, and without a length. */
 async function answerUnpacked({ handle, stat }: Opened, { method, headers, name, cacheControl }: Asked, reply: ServedReply): Promise<void> {
   const version: Version = { etag: `${etagOf(stat).slice(0, -1)}-plain"`, modified: Number(stat.mtimeMs) };
   writeVersion(reply, version, cacheControl);
@@ -98,7 +98,7 @@ async function answerUnpacked({ handle, stat }: Opened, { method, headers, name,
   const { createBrotliDecompress } = await import("node:zlib");
   const packed = streamOf({ handle, stat }, 0, Number(stat.size) - 1);
   const plain = packed.pipe(createBrotliDecompress());
-  // A pipe hands on neither an end by an error nor that its reader has gone.
+  // `pipe` forwards neither errors nor the close of its destination.
   packed.once("error", (error) => plain.destroy(error));
   plain.once("close", () => packed.destroy());
   reply.sendStream(plain, typeOf(name));
@@ -119,12 +119,12 @@ async function notModified(handle: FileHandle, reply: ServedReply): Promise<void
 
 function streamOf({ handle, stat }: Opened, first: number, last: number): Readable {
   const bytes = Readable.from(bytesOf(handle, stat, first, last), { objectMode: false, highWaterMark: CHUNK });
-  // Not in the generator, which never begins where the client has gone before its first byte.
+  // Not in the generator, which never starts if the client disconnects before its first byte.
   bytes.once("close", () => void handle.close());
   return bytes;
 }
 
-/** Fails rather than end with bytes of two versions: the last ones are given only when the file still is what it was. */
+/** Fails rather than send bytes of two versions: the last chunk is sent only if the file is still unchanged. */
 async function* bytesOf(handle: FileHandle, stat: BigIntStats, first: number, last: number): AsyncGenerator<Uint8Array> {
   for (let at = first; at <= last; ) {
     const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(Math.min(CHUNK, last - at + 1)), 0, undefined, at);
@@ -137,7 +137,7 @@ async function* bytesOf(handle: FileHandle, stat: BigIntStats, first: number, la
 
 interface Found {
   readonly opened: Opened;
-  /** How its bytes are coded; `unpack`: as brotli, and the caller does not take that. */
+  /** Encoding of its bytes; `unpack`: brotli, for a client that does not accept it. */
   readonly coding?: Coding | "unpack";
 }
 
@@ -174,13 +174,13 @@ async function openWithin({ folder, within }: FileRoot, segments: readonly strin
     const root = await realpath(folder);
     if (within !== undefined && !root.startsWith((await realpath(within)) + sep)) return undefined;
     const file = join(root, ...segments);
-    // A link anywhere on the way leads to another name, and so does another case where the disk does not tell cases apart.
+    // The real path differs if a component is a link, or if its case differs on a case-insensitive disk.
     if ((await realpath(file)) !== file) return undefined;
     handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
     const stat = await handle.stat({ bigint: true });
     if (stat.isFile()) return { handle, stat };
   } catch {
-    // Not there, or not for us: both are no file.
+    // Missing and unreadable files get the same answer.
   }
   await handle?.close();
   return undefined;

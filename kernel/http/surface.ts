@@ -32,7 +32,7 @@ import { createRouter, type OwnedRoute, type Router } from "./router.ts";
 import { type TaskClaims, withTask } from "./task-claim.ts";
 import { createThrottle, type ThrottleLimits } from "./throttle.ts";
 
-/** Bytes of a body, before and after it is known who calls. */
+/** Limits of a body in bytes, before and after the caller is identified. */
 export interface BodyLimits {
   readonly unknown: number;
   readonly known: number;
@@ -40,30 +40,33 @@ export interface BodyLimits {
   readonly large: number;
 }
 
-/** What a surface serves and to whom. The functions are asked for each request, so that a reload counts at once. */
+/** Options of a surface. The functions are called for each request, so that a reload takes effect at once. */
 export interface SurfaceOptions extends TaskClaims {
-  /** Which server it is: routes that name another one are not served. */
+  /** Name of the server: routes for another one are not served. */
   readonly name: string;
-  /** All routes of this moment, in order of precedence. Asked at the first request and after `changed`. One that is malformed, unguarded or taken is logged and not served. */
+  /**
+   * All current routes, in order of precedence. Called at the first request and after `changed`. A route that is malformed, unguarded or a duplicate
+   * is logged and not served.
+   */
   routes(): readonly OwnedRoute[];
   authorities(): readonly Authority[];
-  /** What plugins declare that bearers can hold. */
+  /** Token scopes that plugins declare. */
   readonly scopes: ScopeTable;
   /** Scopes that callers on loopback have without a token. */
   localScopes?(): readonly string[];
   /** Whether the far end of a connection is a process of an isolated plugin: its requests are refused. */
   isIsolated(socket: Socket): boolean | Promise<boolean>;
-  /** Whether it is a program that this daemon started; asked for routes that are for people. */
+  /** Whether the connection is from a program that this daemon started; called for routes that only people may use. */
   isChild(socket: Socket): Promise<boolean>;
   /** Names it is reached by, beside loopback and its own addresses. */
   hosts?(): readonly string[];
-  /** Addresses and networks of proxies whose word about their client counts. Asked for each request that was passed on; a new list is a new array. */
+  /** Addresses and networks of proxies whose forwarding headers are trusted. Called for each forwarded request; a new list is a new array. */
   trustedProxies?(): readonly string[];
-  /** Where it is there, callers on this machine have its rights only by the value of the header `x-svc-local` that this lets pass. */
+  /** If present, callers on this machine have its rights only with a value of the header `x-svc-local` that this accepts. */
   localProof?(given: unknown): boolean;
   /** Origins of foreign pages that may call it. */
   origins?(): readonly string[];
-  /** Asked for each request that was admitted, before anything else: throws to refuse it. */
+  /** Called for each request that was admitted, before any other step: throws to refuse it. */
   admit?(headers: IncomingHttpHeaders): void;
   /** On every answer, unless its handler sets the same name. */
   headers?(): Readonly<Record<string, string>>;
@@ -73,7 +76,7 @@ export interface SurfaceOptions extends TaskClaims {
   readonly throttle?: ThrottleLimits;
 }
 
-/** A route as it is served. */
+/** A served route. */
 export interface ServedRoute {
   readonly method: string;
   readonly path: string;
@@ -81,17 +84,17 @@ export interface ServedRoute {
   readonly owner: string;
 }
 
-/** The routes of a server, independent of who listens. */
+/** The routes of a server, independent of the listening socket. */
 export interface Surface {
   /**
-   * Answers one request, of which nothing but the headers was read; `prefix` is what stands before our paths, `proceed` tells a client that
-   * waits for that to send its body. Never rejects.
+   * Answers one request, of which only the headers were read; `prefix` precedes our paths, `proceed` tells a waiting client to send its body. Never
+   * rejects.
    */
   handle(request: IncomingMessage, response: ServerResponse, prefix?: string, proceed?: () => void): Promise<void>;
   routes(): readonly ServedRoute[];
   /** Throws `SVC_HTTP_ROUTE` for a route of a plugin that could not be served: malformed, unguarded, or one of the kernel's own. */
   requireServable(route: OwnedRoute): void;
-  /** Routes or authorities are others than before: the table is built afresh, and open streams are judged again (as they are every second). */
+  /** Call when routes or authorities have changed: rebuilds the route table, and re-authorizes open streams (as happens every second). */
   changed(): void;
   /** End the streams whose handler has finished, and let no new one outlive its handler. */
   drain(): void;
@@ -109,7 +112,7 @@ interface Call {
 const NO_PROXIES: readonly string[] = [];
 const NO_BYTES = Buffer.alloc(0);
 
-/** What a handler had said of an answer that it then failed to give: an error must be neither decoded nor cached as that answer. */
+/** Headers that describe an answer which the handler then failed to send: an error must be neither decoded nor cached as that answer. */
 const DESCRIBING = ["content-encoding", "content-range", "accept-ranges", "etag", "last-modified", "cache-control", "expires"];
 
 const STREAM_HEADERS: Readonly<Record<string, string>> = { ...PRIVATE_HEADERS, "content-type": "text/event-stream; charset=utf-8", "x-accel-buffering": "no" };
@@ -119,7 +122,7 @@ export const BODY_LIMITS: BodyLimits = { unknown: 65_536, known: 1_048_576, larg
 /** Open event streams for each bearer and in all, and the bytes that may wait for a slow reader. */
 export const STREAM_LIMITS: StreamLimits = { perBearer: 64, total: 512, maxWaiting: 1_048_576 };
 
-/** Makes the request handler of one server; it opens no port. */
+/** Creates the request handler of one server; it opens no port. */
 export const createSurface = (options: SurfaceOptions): Surface => new RouteSurface(options);
 
 class RouteSurface implements Surface {
@@ -128,7 +131,7 @@ class RouteSurface implements Surface {
   readonly #streamLimits: StreamLimits;
   readonly #admission: Admission;
   readonly #guards: Guards;
-  /** Streams of callers who only watch take no place of those who ask for work. */
+  /** Streams of watching callers do not count against the limit of those that run work. */
   readonly #watched: OpenStreams;
   readonly #worked: OpenStreams;
   readonly #large: LargeBodies;
@@ -169,7 +172,7 @@ class RouteSurface implements Surface {
     } catch (error) {
       const { status, headers, body } = failureOf(error, this.#options.log, { method, path: url.split("?")[0] ?? "", owner });
       if (response.headersSent) {
-        // A handler that failed after its answer has told the log; an answer that is cut must not look whole.
+        // The error of a handler that fails after its answer is logged; a truncated answer must not look complete.
         if (!response.writableEnded) response.destroy();
         return;
       }
@@ -222,7 +225,7 @@ class RouteSurface implements Surface {
     return this.#router;
   }
 
-  /** Everything that needs no body: which route is called, by whom, and may they? */
+  /** Everything that needs no body: admission, routing, and the guard. */
   async #enter(raw: IncomingMessage, response: ServerResponse, prefix: string): Promise<Call> {
     const refusal = this.#admission(raw);
     if (refusal !== undefined) throw refusal;
@@ -245,7 +248,7 @@ class RouteSurface implements Surface {
     return { route: entry.route, served, proof };
   }
 
-  /** Who calls: the far end of the connection, or the client that a trusted proxy names. */
+  /** Identifies the caller: the far end of the connection, or the client that a trusted proxy names. */
   #callerOf(request: IncomingMessage): Pick<Asker, "peer" | "local" | "unproven"> {
     const { localProof, trustedProxies = () => NO_PROXIES } = this.#options;
     const { socket, headers } = request;
@@ -261,12 +264,20 @@ class RouteSurface implements Surface {
     return { peer: this.#proxies.clientOf(peer, headers), local: false, unproven: false };
   }
 
+  /** A large body holds its share of the budget until the answer has been sent. */
   async #serve(request: IncomingMessage, response: ServerResponse, call: Call): Promise<void> {
-    const release = call.route.method === "GET" ? undefined : await this.#takeBody(request, call);
+    if (call.route.method === "GET") return await this.#answer(response, call);
+    const { hasBody, limit, usual } = this.#expectBody(request, call);
+    if (!hasBody || limit <= usual) {
+      setBody(call, hasBody ? await readBody(request, limit) : NO_BYTES);
+      return await this.#answer(response, call);
+    }
+    const { bytes, release } = await this.#large.read(request, limit);
     try {
+      setBody(call, bytes);
       await this.#answer(response, call);
     } finally {
-      release?.();
+      release();
     }
   }
 
@@ -287,40 +298,29 @@ class RouteSurface implements Surface {
     } catch (error) {
       const stream = answer.failed();
       if (stream === undefined) throw error;
-      // The status has gone out: the last frame says what happened.
+      // The status has been sent already: the last frame reports the error.
       stream.event("error", failureOf(error, this.#options.log, { method: route.method, path: served.path, owner: route.owner }).body);
       stream.end();
     }
     if (answer.streaming) opened?.outlive();
   }
 
-  /** Answers with what gives the room of a large body back. */
-  async #takeBody(raw: IncomingMessage, { route, served, proceed }: Call): Promise<(() => void) | undefined> {
+  /** Checks the headers of a body and lets the client send it; answers with the bytes this route takes, and those any route takes. */
+  #expectBody(raw: IncomingMessage, { route, served, proceed }: Call): { readonly hasBody: boolean; readonly limit: number; readonly usual: number } {
     const hasBody = raw.headers["transfer-encoding"] !== undefined || (raw.headers["content-length"] ?? "0") !== "0";
     if (hasBody && raw.readableEnded) throw fail("SVC_HTTP_BODY_READ");
     if (hasBody && route.raw !== true) checkJsonType(raw);
     const { local, token, peer } = served.caller;
     const isKnown = local || token !== undefined || peer !== undefined;
     const usual = isKnown ? this.#bodyLimits.known : this.#bodyLimits.unknown;
-    const { maxBytes = usual } = route;
-    if (hasBody && Number(raw.headers["content-length"] ?? 0) <= maxBytes) proceed?.();
-    if (!hasBody || maxBytes <= usual) {
-      setBody(route, served, hasBody ? await readBody(raw, maxBytes) : NO_BYTES);
-      return undefined;
-    }
-    const { bytes, release } = await this.#large.read(raw, maxBytes);
-    try {
-      setBody(route, served, bytes);
-      return release;
-    } catch (error) {
-      release();
-      throw error;
-    }
+    const { maxBytes: limit = usual } = route;
+    if (hasBody && Number(raw.headers["content-length"] ?? 0) <= limit) proceed?.();
+    return { hasBody, limit, usual };
   }
 }
 
 /** Checks a body against its route and gives it to the handler. */
-function setBody(route: OwnedRoute, served: ServedRequest, bytes: Buffer): void {
+function setBody({ route, served }: Pick<Call, "route" | "served">, bytes: Buffer): void {
   if (route.raw === true) {
     served.raw = bytes;
     return;
@@ -334,7 +334,7 @@ function setHeaders(response: ServerResponse, headers: Readonly<Record<string, s
   for (const name in headers) response.setHeader(name, headers[name] as string);
 }
 
-/** What the handler and the carrying application asked for, in the form of a stream. */
+/** Returns the headers set by the handler and the carrying application, in the form of a stream. */
 function headersOf(response: ServerResponse): Readonly<Record<string, string>> {
   const own = response.getHeaders() as Record<string, string>;
   for (const _ in own) return { ...STREAM_HEADERS, ...own, "content-type": STREAM_HEADERS["content-type"] as string };

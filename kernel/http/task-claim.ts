@@ -3,22 +3,22 @@ import type { Socket } from "node:net";
 import type { Caller, CallingTask } from "@svc/sdk";
 import { isForwarded } from "./forwarding.ts";
 
-/** By whom it is known for which task a program of this machine works. */
+/** Ways to find the task that a local program works for. */
 export interface TaskClaims {
   /** The running task that a program names as the one it works for, as far as the daemon's tables agree. */
   readonly taskOf?: (claimed: string) => Promise<Partial<CallingTask>>;
-  /** The task for which the program at the far end was started, whatever it says; undefined where none of ours is there. */
+  /** Resolves with the task for which the program at the far end was started, whatever it claims; undefined if it is none of ours. */
   readonly taskBehind?: (socket: Socket) => Promise<string | undefined> | undefined;
 }
 
-/** The task that a program works for, as it says; what is longer than any id is none. */
+/** Header with the task that a program claims to work for; values longer than any id are ignored. */
 const TASK_HEADER = "x-svc-task";
 const LONGEST_CLAIM = 200;
 
 /**
- * The caller with the agent's task for which it works. A program that an engine has started below a task works for that one, whatever it
- * leaves out or claims: else it would begin a chain of calls of its own. Only another running task of the same agent may be claimed instead,
- * since an engine can serve several at a time. Where nothing is shown, a claim counts from this machine and without a token.
+ * Returns the caller with the agent's task for which it works. A program that an engine has started below a task always works for that one, whatever
+ * its headers claim or omit: otherwise it could start a chain of calls of its own. Only another running task of the same agent may be claimed
+ * instead, since an engine can serve several at a time. If the process tree shows no task, a claim is accepted from this machine and without a token.
  */
 export function withTask(caller: Caller, raw: IncomingMessage, claims: TaskClaims): Caller | Promise<Caller> {
   const shown = raw.method === "GET" || isForwarded(raw) ? undefined : claims.taskBehind?.(raw.socket);

@@ -8,7 +8,7 @@ export interface Throttle {
   succeeded(address: string): void;
 }
 
-/** How many failed proofs are let through before an address, or everybody unproven, has to wait. */
+/** Number of failed proofs before an address, or all unproven callers, have to wait. */
 export interface ThrottleLimits {
   /** Failures of one address (of one /64 for IPv6) in a window. */
   readonly perAddress: number;
@@ -20,8 +20,8 @@ export interface ThrottleLimits {
 const TRUSTED = 1_000;
 
 /**
- * Fixed windows: the whole table is forgotten when one ends, so its size is bounded by `total`. `now` is monotonic.
- * The caller leaves this machine's own requests out: they are never locked out.
+ * Fixed windows: the whole table is cleared when one ends, so its size is bounded by `total`. `now` is monotonic. The calling code excludes this
+ * machine's own requests: they are never locked out.
  */
 export function createThrottle(
   { perAddress, total, windowMs }: ThrottleLimits = { perAddress: 20, total: 500, windowMs: 60_000 },

@@ -1,7 +1,7 @@
 import type { Args } from "./frames.ts";
 import type { RpcPeer } from "./peer.ts";
 
-/** Asks the daemon and waits for its answer. */
+/** Calls the daemon; resolves with its answer. */
 export type Ask = <T>(on: string, args: Args, signal?: AbortSignal) => Promise<T>;
 
 /** The ways from the plugin's context to the daemon and back. */
@@ -10,11 +10,11 @@ export interface ChildCalls {
   notify(on: string, args: Args): void;
   /** Keeps a function of the plugin that the daemon will call by its number. */
   keep(run: (value: never) => unknown): { readonly n: number; readonly forget: () => void };
-  /** Calls a function by its number; one that was taken back answers nothing. */
+  /** Calls a callback by its number; a removed one returns undefined. */
   callBack(args: Args): unknown;
 }
 
-/** Calls that may be under way at the daemon; more wait here. Calls that last as long as a task do not count. */
+/** Maximum number of concurrent calls to the daemon; more wait here. Calls that last as long as a task do not count. */
 const SIDE_BY_SIDE = 128;
 const LASTING: ReadonlySet<string> = new Set(["tasks.run", "tasks.result", "tasks.sent"]);
 

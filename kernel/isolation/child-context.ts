@@ -32,7 +32,7 @@ import type { Mirror } from "./registrations.ts";
 /** The call or root that the plugin's code works for now. */
 export const callOrigin = new AsyncLocalStorage<Origin>();
 
-/** What the context is made of. */
+/** Facts from which the context is built. */
 export interface ContextFacts {
   readonly id: PluginId;
   readonly config: unknown;
@@ -47,17 +47,17 @@ export interface ChildContext {
   readonly context: PluginContext<never>;
   readonly abort: AbortController;
   mirror(mirror: Mirror): void;
-  /** Calls a function that was handed over by its number; one that was taken back answers nothing. */
+  /** Calls a registered callback by its number; a removed one returns undefined. */
   callBack(args: Args): unknown;
 }
 
-/** What is loaded before setup where it is declared, because the context answers it at once. */
+/** Libraries loaded before setup if declared, because the context answers from them synchronously. */
 export interface Preloaded {
   readonly render?: Render;
   readonly schedule?: ScheduleChecks;
 }
 
-/** The context of the plugin in its own process: what crosses asks the daemon, everything else is refused. */
+/** Creates the context of the plugin in its own process: supported members call the daemon, all others are refused. */
 export function createChildContext(facts: ContextFacts, peer: RpcPeer, loaded: Preloaded, need: RequireCapability, register: Register): ChildContext {
   const { id, config, node, own = [] } = facts;
   const abort = new AbortController();
@@ -97,6 +97,7 @@ export function createChildContext(facts: ContextFacts, peer: RpcPeer, loaded: P
       change: (edits, options) => ask("settings.change", { edits, options }),
       preview: (edits, options) => ask("settings.preview", { edits, options }),
       plugins: async () => Promise.reject(refused(id, "settings.plugins")),
+      offered: async () => Promise.reject(refused(id, "settings.offered")),
       release: async () => Promise.reject(refused(id, "settings.release")),
       keepSecret: async () => Promise.reject(refused(id, "settings.keepSecret")),
     }),
@@ -149,7 +150,7 @@ function remoteEvents({ id, node }: ContextFacts, { notify, keep }: ChildCalls):
     page: () => {
       throw refused(id, "events.page");
     },
-    // What it serves a call for is known to the daemon alone.
+    // Only the daemon knows the root behind a call of its own.
     current() {
       const origin = callOrigin.getStore();
       if (origin === undefined) return undefined;
@@ -164,7 +165,7 @@ function remoteEvents({ id, node }: ContextFacts, { notify, keep }: ChildCalls):
   };
 }
 
-/** What `publish` answers here: the daemon gives the id later, so asking for it says so instead of answering a wrong one. */
+/** Return value of `publish` here: the daemon assigns the id later, so reading it throws instead of returning a wrong one. */
 function published(plugin: string, facts: object): Envelope {
   for (const name of ["id", "rootId"])
     Object.defineProperty(facts, name, {
@@ -175,7 +176,7 @@ function published(plugin: string, facts: object): Envelope {
   return facts as Envelope;
 }
 
-/** A call of a model ends without an event when it is aborted: the wire's own error for that is no failure. */
+/** An aborted model call ends without an event: the wire's own error for the abort is not a failure. */
 async function* quiet(events: AsyncIterable<ModelEvent>, signal: AbortSignal | undefined): AsyncIterable<ModelEvent> {
   try {
     yield* events;

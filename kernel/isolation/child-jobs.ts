@@ -29,7 +29,7 @@ export function remoteJobs({ ask, notify, keep }: ChildCalls, checks: ScheduleCh
   };
   return {
     cron(id, expression, timezone, run) {
-      // What the daemon would refuse is refused here, in the plugin's own call.
+      // Validates here, in the plugin's own call, the arguments that the daemon would refuse.
       checks.parseCron(expression);
       checks.zoneOf(timezone ?? "UTC");
       const { n, forget } = keep((minute: number) => run(new Date(minute)));

@@ -1,6 +1,6 @@
 /*
- * The program of an isolated plugin's process. The daemon calls it over a socket on descriptor 3, in this order: `load`, `setup`,
- * `start`, then whatever was registered, then `stop`. It ends when the socket closes, so it never outlives its daemon.
+ * The program of an isolated plugin's process. The daemon calls it over a socket on descriptor 3, in this order: `load`, `setup`, `start`, then the
+ * registered functions, then `stop`. It ends when the socket closes, so it never outlives its daemon.
  */
 import { Socket } from "node:net";
 import type { Capability, Envelope, Lifecycle, Plugin, PluginId } from "@svc/sdk";
@@ -17,7 +17,7 @@ import { ISOLATION_LIMITS } from "./isolation-limits.ts";
 import { createPeer, type Served } from "./peer.ts";
 import type { Described, Mirror, SetUp } from "./registrations.ts";
 
-/** What a tap of `emit` is given, as in the daemon. */
+/** Time limit of a tap of `emit`, as in the daemon. */
 const EMIT_MS = 1_000;
 
 const wire = new Socket({ fd: 3, readable: true, writable: true });
@@ -48,7 +48,7 @@ function serve(on: string, args: Args, served: Served): unknown {
 
 const PHASES: ReadonlySet<string> = new Set(["load", "setup", "start", "reload"]);
 
-/** What a phase throws says where: the stack stays here. */
+/** Adds the source location to an error of a phase: the stack does not cross. */
 async function placed(phase: Promise<unknown>): Promise<unknown> {
   try {
     return await phase;
@@ -78,7 +78,7 @@ async function answer(on: string, args: Args, served: Served): Promise<unknown> 
   }
 }
 
-/** Notifications have no answer: what the plugin's code throws then is reported to the daemon as a stray error. */
+/** Notifications have no answer: an error of the plugin's code is reported to the daemon as a stray error. */
 function onNotify(on: string, args: Args): void {
   if (on === "ping") peer.notify("pong", {});
   else if (on === "mirror") context?.mirror(args as Mirror);
@@ -132,5 +132,5 @@ wire.on("error", () => process.exit(0));
 wire.on("close", () => process.exit(0));
 wire.on("end", () => process.exit(0));
 for (const event of ["uncaughtException", "unhandledRejection"]) process.on(event, (error) => void peer.notify("stray", { error: writeError(error) }));
-// A terminal's or a service's signals to the whole group are the daemon's to judge: it says stop over the wire.
+// A terminal or service manager signals the whole group: ignore that here; the daemon decides and sends `stop`.
 for (const signal of ["SIGINT", "SIGHUP"]) process.on(signal, () => undefined);

@@ -30,7 +30,7 @@ import { small } from "./pieces.ts";
 import { refused } from "./refused.ts";
 import { CHANNEL_METHODS, type Crossed, type Registration, type RouteAnswer } from "./registrations.ts";
 
-/** What the plugin registers, and the way to call each thing by its index. */
+/** Registrations of the plugin, and the calls of each by its index. */
 export interface Register {
   readonly hooks: Hooks;
   readonly provide: Provide;
@@ -38,7 +38,7 @@ export interface Register {
   /** From now on nothing more may be registered: the daemon knows the list. */
   close(): void;
   serve(on: string, args: Args, served: Served): unknown;
-  /** A turn that was handed over has ended. */
+  /** A turn passed to this process has ended. */
   ended(args: Args): void;
 }
 
@@ -53,7 +53,7 @@ interface Taken {
 
 const HOOKS: readonly HookName[] = ["inbound", "route", "assembleContext", "dispatch", "deliver", "emit"];
 
-/** Keeps the plugin's functions here, and hands out what they are. `need` throws for a capability that it has not declared. */
+/** Keeps the plugin's functions in this process, and describes them to the daemon. `need` throws for a capability that it has not declared. */
 export function createRegister(id: PluginId, notify: Notify, need: (capability: Capability) => void): Register {
   const registrations: Registration[] = [];
   const things: Thing[] = [];
@@ -73,9 +73,9 @@ export function createRegister(id: PluginId, notify: Notify, need: (capability: 
       const stop = linked(signal);
       const call: HookCall = { deadline: Number(args.deadline), signal: stop.signal };
       const answer = await run(...([...(args.given as unknown[]), call] as never[]));
-      // What is no stream is for the daemon to judge, as any answer.
+      // Not a stream: the daemon validates it as any answer.
       if (hook !== "dispatch" || typeof (answer as Partial<AsyncIterable<unknown>> | null | undefined)?.[Symbol.asyncIterator] !== "function") return answer;
-      // The daemon asks for the stream when the turn runs; one that it never asks for must not stay.
+      // The daemon requests the stream when the turn runs; one that it never requests must be released.
       const stream = (streamed += 1);
       streams.set(stream, { items: answer as AsyncIterable<unknown>, stop });
       setTimeout(() => streams.delete(stream), 60_000).unref();
@@ -122,11 +122,11 @@ export function createRegister(id: PluginId, notify: Notify, need: (capability: 
   };
 }
 
-/** How a thing of a kind crosses: what the daemon gets to know of it, and how it calls it. */
+/** Description of a kind for the daemon, and the calls across the process boundary. */
 interface Crossing<K extends CrossingKind> {
   describe(thing: Provided[K]): Crossed<K>;
   call(thing: Provided[K], args: Args, served: Served, plugin: PluginId): unknown;
-  /** What `provide` answers. */
+  /** Creates the return value of `provide`. */
   handle?(n: number, notify: Notify): ProvidedHandle<K>;
 }
 
@@ -184,7 +184,7 @@ async function callChannel(channel: Channel, args: Args, { signal }: Served): Pr
   }
 }
 
-/** What is known of it first, then its bytes in pieces: a file may be larger than a frame. */
+/** Yields the file's type first, then its bytes in pieces: a file may be larger than a frame. */
 async function* streamedFile(channel: Channel, media: ChannelArgs["media"], signal: AbortSignal): AsyncGenerator<unknown> {
   const found = await channel.fetchMedia?.(media, signal);
   if (!(found?.data instanceof Uint8Array)) throw new Error(`channel ${channel.name} answered fetchMedia without bytes`);

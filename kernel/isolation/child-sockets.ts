@@ -5,7 +5,7 @@ import type { RpcPeer } from "./peer.ts";
 
 /** Fits into a frame as base64. */
 const WRITE_BYTES = 1_048_576;
-/** Between two writes: what comes meanwhile goes with the next one, so that small ones are no flood of frames. */
+/** Minimum time between two writes: smaller ones are batched, so that they do not flood the daemon with frames. */
 const PACE_MS = 1;
 
 /** `ctx.sockets` over the wire: the daemon connects. A WebSocket is spoken here, over such a connection. */

@@ -5,7 +5,7 @@ import { delimiter, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Source } from "../sources/source.ts";
 
-/** How an isolated plugin's process is started, and which walls it has. */
+/** Start command of an isolated plugin's process, and its walls. */
 export interface Confinement {
   readonly command: string;
   readonly args: readonly string[];
@@ -23,15 +23,14 @@ export interface Confinements {
 
 /** The program of the process. */
 const PROGRAM = fileURLToPath(new URL("./child-main.js", import.meta.url));
-/** Folders in which people keep what is theirs; a plugin's own files are put back where they lie below one. */
+/** Folders with people's private files; a plugin's own files below one are mounted again. */
 const PRIVATE = ["/home", "/root", "/mnt", "/media", "/srv", "/var/tmp", "/run"];
 
 /**
- * Node with a capped heap and, where this one has them, permissions: it reads the plugin's own files and the packages it is made of,
- * and may write nothing, start nothing and load no native code. With bubblewrap on `path` also: a read-only system without anybody's
- * files, a `/tmp` and a process table of its own, and death with the daemon. `hidden` are folders that it must not see, such as
- * the data folder. Where bubblewrap or `unshare` may do that, it is in an empty network unless it declares one. `program` runs there in
- * place of an isolated plugin's own.
+ * Starts Node with a capped heap and, where this version has it, the permission model: it may read the plugin's own files and its packages, but not
+ * write files, start processes or load native code. With bubblewrap on `path` also: a read-only system without private files, a `/tmp` and a process
+ * table of its own, and death with the daemon. `hidden` are folders that it must not see, such as the data folder. Where bubblewrap or `unshare` may
+ * do that, it is in an empty network unless it declares one. `program` runs there in place of an isolated plugin's own.
  */
 export async function confine(
   source: Source,
@@ -75,21 +74,21 @@ function permissions(flag: string, readable: readonly string[], ownTmp: boolean,
     // A folder beside the same folder with a star makes Node 20 abort.
     ...readable.map((path) => `--allow-fs-read=${isFolder(path) ? `${path}/*` : path}`),
     ...(ownTmp ? ["--allow-fs-read=/tmp/*", "--allow-fs-write=/tmp/*"] : []),
-    // From the version on that has it, the network is denied without it.
+    // Versions with this flag deny network access without it.
     ...(network && has("--allow-net") ? ["--allow-net"] : []),
     ...(has("--disable-warning") ? ["--disable-warning=ExperimentalWarning", "--disable-warning=SecurityWarning"] : []),
   ];
 }
 
 function walled(readable: readonly string[], hidden: readonly string[]): string[] {
-  // One that holds the whole system cannot be hidden from it.
+  // The root folder itself cannot be hidden.
   const away = [...PRIVATE, ...hidden.filter((folder) => dirname(folder) !== folder)].filter(isFolder);
   const node = dirname(dirname(realpathSync(process.execPath)));
   const seen = [...readable, ...(node === "/usr" || node === "/" ? [] : [node])];
   return [
     ...["--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"],
     ...away.flatMap((folder) => ["--tmpfs", folder]),
-    // Where names are looked up may be a link into /run.
+    // The resolver configuration may be a link into /run.
     ...(existsSync("/run/systemd/resolve") ? ["--ro-bind", "/run/systemd/resolve", "/run/systemd/resolve"] : []),
     ...seen.flatMap((path) => ["--ro-bind", path, path]),
   ];
@@ -116,7 +115,7 @@ function modulesAbove(folder: string): string[] {
   return isFolder(here) ? [here, ...above] : above;
 }
 
-/** Where the links of a folder of packages lead to. */
+/** Returns the targets of the links in a folder of packages. */
 function linked(modules: string): string[] {
   return readdirSync(modules, { withFileTypes: true }).flatMap((entry) => {
     const path = join(modules, entry.name);
@@ -133,11 +132,11 @@ function isFolder(path: string): boolean {
   }
 }
 
-/** What shows that bubblewrap may do here what is asked of it. */
+/** Trial run that shows whether bubblewrap works here with these options. */
 const BWRAP_TRIAL = ["--unshare-pid", "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", process.execPath, "--version"];
 const tried = new Map<string, Promise<boolean>>();
 
-/** The program of that name on `path`, where this user may do with it what `args` do. */
+/** Returns the program of that name on `path`, if a trial run with `args` works for this user. */
 async function findWorking(path: string, name: string, args: readonly string[]): Promise<string | undefined> {
   const found = path
     .split(delimiter)

@@ -1,14 +1,17 @@
 import type { Agent, Turn, TurnEnd } from "@svc/sdk";
 import type { Args } from "./frames.ts";
 
-/** Where a frame goes; false when it is too large. */
+/** Sends a frame; returns false if it is too large. */
 interface Teller {
   notify(on: string, args: Args): boolean;
 }
 
 let crossed = 0;
 
-/** A turn as it is sent to a plugin's process. Its end follows as a frame `ended` under the number `ends`; an answer that fits no frame is left out. */
+/**
+ * Returns a turn as it is sent to a plugin's process. Its end follows as a frame `ended` with the number `ends`; an answer that exceeds a frame is
+ * left out.
+ */
 export function sendableTurn({ ended, ...turn }: Turn, view: (agent: Agent) => Agent, remote: Teller): Args {
   crossed += 1;
   const ends = crossed;
@@ -26,7 +29,7 @@ export interface ReceivedTurns {
   receive(args: Args): Args;
   /** The frame `ended`. */
   end(n: number, end: TurnEnd): void;
-  /** While it is there, what waits on an end that has just come runs first. */
+  /** Pending while callbacks of an end that has just arrived run: they go first. */
   settling(): Promise<void> | undefined;
 }
 

@@ -11,7 +11,7 @@ const id = "feature-far";
 const need = declarationCheck(id, CAPABILITIES);
 const silent = { call: async () => {}, stream: () => {}, notify: () => true } as unknown as RpcPeer;
 const facts = { id, config: {}, node: { id: "n", name: "n" }, capabilities: CAPABILITIES } as const;
-const loaded = { render: { split: () => [], to: () => "" }, schedule: { parseCron: () => {}, zoneOf: () => {} } };
+const loaded = { render: { split: () => [], to: () => "" }, schedule: { parseCron: () => {}, zoneOf: () => {}, timesOf: () => [] } };
 const code = (act: () => unknown): unknown => {
   try {
     act();

@@ -4,7 +4,10 @@ import { crosses } from "../core/host/capabilities.ts";
 import { articled, KINDS, PROVIDED_KINDS } from "../core/host/kinds.ts";
 import { refused } from "./refused.ts";
 
-/** Throws `SVC_ISOLATION_REFUSED` for a plugin that declares or registers what an isolated one cannot: before any of its code runs, where a manifest says so. */
+/**
+ * Throws `SVC_ISOLATION_REFUSED` for a plugin that declares or registers something that cannot be isolated: before any of its code runs, if a
+ * manifest lists it.
+ */
 export function refuseDeclared(plugin: string, capabilities: readonly Capability[], registers: readonly string[] = []): void {
   const first = capabilities.find((capability) => {
     const name = capability.startsWith("env:") ? capability.slice("env:".length) : "";

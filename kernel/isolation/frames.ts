@@ -1,19 +1,19 @@
 import type { SvcError } from "@svc/sdk";
 import { svcError } from "@svc/sdk";
 
-/** The arguments of a call or notification, by name: what is undefined is not there. */
+/** Named arguments of a call or notification: undefined ones are omitted. */
 export type Args = Readonly<Record<string, unknown>>;
 
-/** What a call or notification is part of: a call of ours that the other side serves, a root that it named, or a root that it began. */
+/** Origin of a call or notification: a call of ours that the other side serves, a root that it named, or a root that it began. */
 export type Origin = number | { readonly rootId: string; readonly parentId?: string } | { readonly begun: string };
 
 /** An error on the wire: its words and its plain facts (`code`, `failure`, `status` ...), never a stack. */
 export type WireError = Readonly<Record<string, string | number | boolean>> & { readonly message: string };
 
 /**
- * What the daemon and an isolated plugin say to each other, one frame a line of JSON. `call` is answered by one `done` or `fail`, a
- * `stream` by items before it: each side sends `WINDOW` of them, then waits for `more`. `stop` aborts the signal of a call, `quit`
- * says that its items are not read any more. `notify` has no answer.
+ * Frames between the daemon and an isolated plugin, one per line of JSON. `call` is answered by one `done` or `fail`, a `stream` by items before it:
+ * each side sends `WINDOW` of them, then waits for `more`. `stop` aborts the signal of a call, `quit` reports that its items are no longer read.
+ * `notify` has no answer.
  */
 export type Frame =
   | { readonly is: "call" | "stream"; readonly id: number; readonly on: string; readonly args: Args; readonly of?: Origin }
@@ -28,15 +28,15 @@ export const WINDOW = 64;
 
 /** No document of a person has a key that begins so. */
 const BYTES = "\u0000bytes";
-/** What must be looked at closely: bytes, and a key that changes an object's making, also where its letters are escaped. */
+/** Patterns that need a closer look: bytes, and a key that changes an object's prototype, also with escaped letters. */
 const SPECIAL = /\\u0000bytes|__proto__|\\u00[2-7]/i;
 const LONGEST_WORDS = 4_000;
 const MOST_FACTS = 16;
 
-/** A frame as a line. Bytes go as base64. Throws for what JSON cannot say, such as a ring. */
+/** Serialises a frame to a line. Bytes become base64. Throws for values without a JSON form, such as cycles. */
 export function writeFrame(frame: Frame): string {
   return JSON.stringify(frame, function (this: Record<string, unknown>, key, value) {
-    // A Buffer has become something else already when it is asked here.
+    // `JSON.stringify` has already called `toJSON` of a Buffer: read the original value.
     const given = this[key];
     return given instanceof Uint8Array ? { [BYTES]: Buffer.from(given.buffer, given.byteOffset, given.byteLength).toString("base64") } : value;
   });
@@ -49,7 +49,7 @@ export function readFrame(line: string): Frame {
   return frame;
 }
 
-/** An error must not show what the line holds: it may be a secret. */
+/** The error must not quote the line: it may contain a secret. */
 function parse(line: string): Frame | null {
   try {
     return JSON.parse(line, SPECIAL.test(line) ? revive : undefined) as Frame | null;
@@ -93,7 +93,7 @@ function isOrigin(of: unknown): boolean {
   return typeof begun === "string" || (typeof rootId === "string" && (parentId === undefined || typeof parentId === "string"));
 }
 
-/** An error in its words and plain facts. Anything may have been thrown. */
+/** Serializes an error: message and plain properties. The thrown value may be anything. */
 export function writeError(error: unknown): WireError {
   try {
     if (!(error instanceof Error)) return { message: String(error).slice(0, LONGEST_WORDS) };
@@ -109,7 +109,7 @@ export function writeError(error: unknown): WireError {
   }
 }
 
-/** The error again, with the facts it had; `where` stands in its stack in place of the other side's. That a process is away is said on this side alone. */
+/** Recreates the error with its facts; `where` replaces the other side's stack. `SVC_ISOLATION_DOWN` is only created on this side. */
 export function readError({ message, ...facts }: WireError, where: string): Error {
   const { code, ...rest } = facts;
   const plain = Object.fromEntries(Object.entries(rest).filter(([name]) => name !== "stack" && name !== "name" && name !== "cause"));

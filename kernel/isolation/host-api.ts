@@ -2,7 +2,7 @@ import type { ModelCall, Models, Op, PluginContext, Query, SettingEdit, Settings
 import type { Args } from "./frames.ts";
 import { small } from "./pieces.ts";
 
-/** One member of the context, as the plugin's process may call it; the context itself checks what was declared. */
+/** One member of the context, as the plugin's process may call it; the context itself checks the declarations. */
 type HostCall = (ctx: PluginContext<never>, args: never, signal: AbortSignal) => unknown;
 
 const collection = (ctx: PluginContext<never>, { name, indexes }: { name: string; indexes?: readonly string[] }) =>

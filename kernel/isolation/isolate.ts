@@ -31,9 +31,9 @@ export interface IsolateDeps extends IsolationDeps {
 }
 
 /**
- * Asks a plugin in a process of its own what it is: no code of it runs here. The process of this question is gone when it is answered;
- * the plugin's `setup` starts the one that stays until its `stop`, or until its context's signal. Throws `SVC_ISOLATION_REFUSED` for
- * what cannot be isolated, and the plugin's own error when it cannot be imported.
+ * Loads a plugin in a process of its own for its description: none of its code runs here. That process ends after the answer; the plugin's `setup`
+ * starts the one that runs until its `stop`, or until its context's signal. Throws `SVC_ISOLATION_REFUSED` for a plugin that cannot be isolated, and
+ * the plugin's own error if its import fails.
  */
 export async function isolate(source: Source, deps: IsolateDeps): Promise<Isolated> {
   const limits = { ...ISOLATION_LIMITS, ...deps.limits };
@@ -70,7 +70,7 @@ export async function isolate(source: Source, deps: IsolateDeps): Promise<Isolat
   return { plugin, status, walls: wallsFor(confinements, source, described.capabilities).walls };
 }
 
-/** Those with a network for one that declares it: in its manifest, where it has one, for that is what the operator was shown. */
+/** Selects the confinement with a network for a plugin that declares it: in its manifest, if it has one, because the operator approved the manifest. */
 function wallsFor({ open, closed }: Confinements, { manifest }: Source, capabilities: readonly Capability[]): Confinement {
   return capabilities.includes("network") && manifest?.capabilities.includes("network") !== false ? open : closed;
 }

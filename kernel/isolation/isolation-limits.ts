@@ -1,4 +1,4 @@
-/** What an isolated plugin's process may take of the daemon. Times in milliseconds. */
+/** Limits of an isolated plugin's process. Times in milliseconds. */
 export interface IsolationLimits {
   /** Old space of its heap, in MiB. */
   readonly heapMb: number;
@@ -6,9 +6,9 @@ export interface IsolationLimits {
   readonly frameBytes: number;
   /** Calls to it that may wait for an answer; one more fails at once. */
   readonly pending: number;
-  /** Calls from it that may be under way; one more fails. Its own side lets far fewer out at once. */
+  /** Maximum number of concurrent calls from the process; one more fails. Its own side allows far fewer at once. */
   readonly serving: number;
-  /** Frames from it that are no answers: the steady rate, and how many may come at once. Beyond it nothing is read for `pauseMs`. */
+  /** Rate limit of frames from the process other than answers: frames per second, and the burst. Beyond it reading pauses for `pauseMs`. */
   readonly framesPerSecond: number;
   readonly frameBurst: number;
   readonly pauseMs: number;
@@ -22,10 +22,10 @@ export interface IsolationLimits {
   /** Bytes of its output in that time after which it is ended. */
   readonly outputBytes: number;
   readonly outputWindowMs: number;
-  /** How often it is asked whether it is well, and how many of these questions in a row it may leave open. */
+  /** Interval of health pings, and the number of consecutive unanswered pings tolerated. */
   readonly pingMs: number;
   readonly missedPings: number;
-  /** How long a call may go on after its signal. */
+  /** Time for which a call may continue after its signal aborted. */
   readonly abandonMs: number;
   /** The pause before it is started again: doubles with each end in a row, spread by up to a fifth. */
   readonly firstPauseMs: number;
@@ -37,7 +37,7 @@ export interface IsolationLimits {
   readonly endsWindowMs: number;
   /** A new process must be up within this time: imported, set up and started. */
   readonly upMs: number;
-  /** On the way out: for its `stop`, for leaving by itself, and between SIGTERM and SIGKILL. */
+  /** Timeouts of a shutdown: for its `stop`, for its own exit, and between SIGTERM and SIGKILL. */
   readonly stopMs: number;
   readonly leaveMs: number;
   readonly termMs: number;

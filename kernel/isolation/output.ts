@@ -2,18 +2,18 @@ import type { Readable } from "node:stream";
 import { createLines } from "../capabilities/processes/lines.ts";
 import type { IsolationLimits } from "./isolation-limits.ts";
 
-/** What a process writes past its frames: to be kept short. */
+/** Options of capturing a process's output outside of its frames. */
 export interface OutputOptions {
   readonly limits: IsolationLimits;
   /** A line for the log; absent before there is one. */
   readonly line?: (line: string) => void;
   /** Lines that did not reach the log. */
   readonly dropped: (count: number) => void;
-  /** It writes without end. */
+  /** Called when it writes without end. */
   readonly flooded: () => void;
 }
 
-/** What V8 says when its heap is full, and when it cannot go on. */
+/** V8's message when its heap is full, or on another fatal error. */
 const LAST_WORDS = /^FATAL ERROR: .*/;
 
 /** Follows standard output and standard error; answers the engine's last words, which say why a process died. The plugin's own stay in the log. */

@@ -8,8 +8,8 @@ export interface OwnFiles {
   /** Below its own folder, which is taken without `roots`, and the agents' workspaces, where it may see agents. */
   under(roots: readonly string[] | undefined): Confined;
   /**
-   * The same value, unless it names files to be sent on that the plugin could not read itself. What `shown` names was shown to it, and
-   * may be passed on.
+   * Returns the same value; throws if it names files to be sent on that the plugin could not read itself. Files in `shown` were shown to it, and may
+   * be passed on.
    */
   media<T>(value: T, shown?: readonly unknown[]): Promise<T>;
 }
@@ -24,7 +24,7 @@ export function createOwnFiles(ctx: PluginContext<never>, capabilities: readonly
   async function requireOwn(path: unknown): Promise<void> {
     const folder = typeof path === "string" ? folders().find((one) => isBelow(one, path)) : undefined;
     if (folder === undefined) throw refused(ctx.id, `the file ${String(path).slice(0, 200)}, which lies neither in its own folder nor in an agent's workspace`);
-    // No link leads out, and none of the daemon's own.
+    // Resolve through the plugin's own confinement: no link may lead out, nor to the daemon's own files.
     await ctx.files.under(folder).resolve(path as string);
   }
 

@@ -10,10 +10,10 @@ import { workingTrees } from "../capabilities/processes/working-trees.ts";
  */
 const trees = new Set<Tree>();
 const judged = new WeakMap<Socket, Promise<boolean>>();
-/** What a process asked in its last moment may still wait to be read when it is gone. */
+/** A process may have ended before its last request is read. */
 const LINGER_MS = 60_000;
 
-/** From now on connections of that tree are known. What it answers is to be called when the tree has ended. */
+/** Starts to recognise connections of that tree. Call the returned function when the tree has ended. */
 export function watchTree(tree: Tree): () => void {
   trees.add(tree);
   return () => void setTimeout(() => trees.delete(tree), LINGER_MS).unref();
@@ -37,8 +37,8 @@ export function isIsolated(socket: Socket): boolean | Promise<boolean> {
 const workers = new WeakMap<Socket, Promise<string | undefined>>();
 
 /**
- * The task for which a daemon on this data folder has started the program at the far end of a connection, or one above it, whatever that
- * program says or leaves out. Looked up once a connection, and only while a program works for a task. Undefined where there is no `/proc`.
+ * Returns the task for which a daemon on this data folder started the program at the remote end of a connection, or one of its ancestors, whatever
+ * that program claims or omits. Looked up once per connection, and only while a program works for a task. Undefined without `/proc`.
  */
 export function taskBehind(dataFolder: string, socket: Socket): Promise<string | undefined> | undefined {
   const trees = workingTrees(dataFolder);

@@ -2,31 +2,31 @@ import { AsyncResource } from "node:async_hooks";
 import { onAbort } from "@svc/sdk";
 import { type Args, type Frame, type Origin, readError, readFrame, WINDOW, writeError, writeFrame } from "./frames.ts";
 
-/** What a call that the other side makes is given besides its arguments. */
+/** Context of a served call besides its arguments. */
 export interface Served {
   /** Aborts when the caller does not want it any more. */
   readonly signal: AbortSignal;
-  /** The number of the call: what is asked while it is served is part of it. */
+  /** Number of the call: calls made while it is served belong to it. */
   readonly id: number;
   readonly of: Origin | undefined;
 }
 
-/** What one end of the wire stands on. */
+/** Dependencies of one end of the wire. */
 export interface RpcPeerOptions {
   /** Hands a line, without its end, to the other side. */
   write(line: string): void;
   /** Answers a call, with a stream where `streams`. Whatever it throws becomes the answer. */
   serve(on: string, args: Args, served: Served): unknown;
   onNotify(on: string, args: Args, of: Origin | undefined): void;
-  /** What this side works for now. */
+  /** Returns the origin of this side's current work. */
   origin?(): Origin | undefined;
-  /** Stands in the stack of errors from the other side. */
+  /** Label in the stack of errors from the other side. */
   readonly where: string;
-  /** Most calls of ours that may be open, and of theirs that may be under way; one more fails. */
+  /** Maximum number of our own calls in progress, and of calls served for the other side; one more fails. */
   readonly pending: number;
   readonly serving: number;
   readonly frameBytes: number;
-  /** How long a call may go on after its signal, in milliseconds. */
+  /** Time for which a call may continue after its signal aborted, in milliseconds. */
   readonly abandonMs: number;
   busy(limit: number): Error;
   tooLarge(bytes: number): Error;
@@ -37,16 +37,16 @@ export interface RpcPeer {
   /** Rejects with the other side's error, with `busy`, `tooLarge`, or with the reason of `end`; never later than `abandonMs` after `signal`. */
   call(on: string, args: Args, signal?: AbortSignal): Promise<unknown>;
   stream(on: string, args: Args, signal?: AbortSignal): AsyncIterable<unknown>;
-  /** Sends what has no answer. False when it is too large. */
+  /** Sends a notification, which has no answer. False when it is too large. */
   notify(on: string, args: Args): boolean;
   /**
-   * Takes a line from the other side, and tells whether it was asked for: an answer or an item that a call of ours waits for. Throws
-   * for one that breaks the rules: then the other side cannot be trusted with anything.
+   * Processes a line from the other side, and returns whether it was expected: an answer or an item that one of our calls waits for. Throws for a
+   * line that violates the protocol: then the other side cannot be trusted any more.
    */
   take(line: string): boolean;
-  /** Runs work in the surroundings of a call of ours that is still open. False when there is none of that number. */
+  /** Runs work in the async context of one of our open calls. Returns false if there is no such call. */
   inCall(id: number, work: () => void): boolean;
-  /** Every call that is open fails with this, and each later one; what is served is aborted. */
+  /** Fails every open call, and each later one, with this error; served calls are aborted. */
   end(reason: Error): void;
   readonly pending: number;
   readonly serving: number;
@@ -56,7 +56,7 @@ interface OpenCall {
   readonly done: (value: unknown) => void;
   readonly fail: (error: unknown) => void;
   readonly item?: (value: unknown) => void;
-  /** The surroundings it was asked in. */
+  /** The async context of the caller. */
   readonly resource: AsyncResource;
   readonly release: () => void;
 }
@@ -145,7 +145,7 @@ export function createPeer(options: RpcPeerOptions): RpcPeer {
   };
 }
 
-/** The part of a frame that says what this side works for. */
+/** Returns the part of a frame with the origin of this side's current work. */
 const originField = (options: RpcPeerOptions) => {
   const of = options.origin?.();
   return of === undefined ? {} : { of };
@@ -153,13 +153,13 @@ const originField = (options: RpcPeerOptions) => {
 
 type AskedCalls = ReturnType<typeof createAskedCalls>;
 
-/** The calls and streams that this side has asked for. */
+/** Our calls and streams in progress. */
 function createAskedCalls(options: RpcPeerOptions, send: SendFrame) {
   const open = new Map<number, OpenCall>();
   let last = 0;
   let over: Error | undefined;
 
-  /** Asks; answers with the number of the call, or with nothing when it has failed already. */
+  /** Starts a call; returns its number, or undefined if it has failed already. */
   function begin(
     is: "call" | "stream",
     on: string,
@@ -215,7 +215,7 @@ function createAskedCalls(options: RpcPeerOptions, send: SendFrame) {
   };
 }
 
-/** The items of a stream, asked for as fast as they are taken. */
+/** Yields the items of a stream, with backpressure: more are requested as they are consumed. */
 async function* streamOf(
   options: RpcPeerOptions,
   send: SendFrame,
@@ -259,14 +259,14 @@ async function* streamOf(
       const patience = setTimeout(() => asked.settle(id)?.done(undefined), options.abandonMs);
       patience.unref();
       items.length = 0;
-      // What it puts away at its end belongs to the call.
+      // Clean-up code after its end still belongs to the call.
       while (ended === undefined) await news();
       clearTimeout(patience);
     }
   }
 }
 
-/** The calls and streams of the other side that are under way here. */
+/** Calls and streams of the other side that are being served. */
 function createServedCalls(options: RpcPeerOptions, send: SendFrame) {
   const serving = new Map<number, Serving>();
 
@@ -286,7 +286,7 @@ function createServedCalls(options: RpcPeerOptions, send: SendFrame) {
     );
   }
 
-  /** What the caller of something served wants of it now. */
+  /** Applies the caller's control message to a served call. */
   function steer(how: "stop" | "quit" | "more", id: number): void {
     const one = serving.get(id);
     if (one === undefined) return;

@@ -21,22 +21,22 @@ export interface PluginProcess {
   readonly peer: RpcPeer;
   /** Why it ended, for people; every call to it fails from then on. */
   readonly ended: Promise<string>;
-  /** It has ended, and whatever it had started. */
+  /** Resolves when the process and its descendants have ended. */
   readonly gone: Promise<unknown>;
   /** From now on it must answer pings. */
   watch(): void;
   /** Ends it at once, with its whole tree. */
   kill(why: string): void;
-  /** Lets it leave by itself, then ends it. Resolves when it is gone. */
+  /** Lets the process exit by itself, then ends it. Resolves when it has ended. */
   close(): Promise<void>;
 }
 
-/** How a process of an isolated plugin is started, and what it is answered. */
+/** Options of an isolated plugin's process, and the handlers of its calls. */
 export interface PluginProcessOptions extends Pick<RpcPeerOptions, "serve" | "onNotify"> {
   readonly plugin: string;
   readonly confinement: Confinement;
   readonly limits: IsolationLimits;
-  /** The daemon's environment, of which it gets a named few, and what the plugin declared. */
+  /** The daemon's environment: the process gets a few named variables of it, and the ones that the plugin declared. */
   readonly baseEnv: Readonly<Record<string, string | undefined>>;
   readonly env: Readonly<Record<string, string>>;
   /** By this an orphan is found. */
@@ -50,8 +50,8 @@ export interface PluginProcessOptions extends Pick<RpcPeerOptions, "serve" | "on
 const DRAIN_MS = 200;
 
 /**
- * Starts a process and the wire to it: a socket of its own, so that what the plugin prints is no frame. Whatever breaks the rules of the
- * wire is ended: a line that is no frame or too long, more frames than it may send for as long as it may try, no answer to pings.
+ * Starts a process and the wire to it: a socket of its own, so that the plugin's output cannot be taken for a frame. The process is killed for
+ * violations of the protocol: a malformed or overlong frame, too many frames for too long, unanswered pings.
  */
 export async function startPluginProcess(options: PluginProcessOptions): Promise<PluginProcess> {
   const { plugin, confinement, limits } = options;
@@ -75,7 +75,7 @@ export async function startPluginProcess(options: PluginProcessOptions): Promise
   function kill(reason: string): void {
     if (over) return;
     why ??= reason;
-    // What came after the offence is not listened to.
+    // Ignore everything after the violation.
     wire.removeAllListeners("data");
     signalGroup(pid, "SIGKILL");
   }
@@ -157,7 +157,7 @@ export async function startPluginProcess(options: PluginProcessOptions): Promise
   };
 }
 
-/** Bubblewrap tells the signal that ended what it has run as a shell does: by its number above 128. */
+/** Bubblewrap reports the signal that ended its child as a shell does: as a code above 128. */
 function signalOf({ walls }: Confinement, code: number | null): string | undefined {
   if (code === null || code <= 128 || !walls.includes("bubblewrap")) return undefined;
   return Object.entries(constants.signals).find(([, number]) => number === code - 128)?.[0];
@@ -167,7 +167,7 @@ function signalGroup(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(-pid, name);
   } catch {
-    // Gone already.
+    // The process has already ended.
   }
 }
 

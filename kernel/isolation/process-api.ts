@@ -8,27 +8,27 @@ import type { RpcPeer } from "./peer.ts";
 import { refused } from "./refused.ts";
 import { createSocketApi } from "./socket-api.ts";
 
-/** What one process of an isolated plugin may ask of the daemon: members of its context, each as guarded as for any plugin. */
+/** The daemon's API for one process of an isolated plugin: members of its context, each as guarded as for any plugin. */
 export interface ProcessApi {
   serve(on: string, args: Args, signal: AbortSignal, of: Origin | undefined): Promise<unknown>;
   onNotify(on: string, args: Args, of: Origin | undefined): void;
-  /** It is up: cron jobs that it has not asked for again, as an earlier process had, end. */
+  /** The process is up: ends cron jobs of an earlier process that it has not registered again. */
   settle(): void;
-  /** It has ended, and with it what it listened to and its timers. Cron jobs stay: a minute between two processes is seen to fail. */
+  /** The process has ended: removes its listeners and timers. Cron jobs stay: a minute between two processes is recorded as failed. */
   close(): void;
 }
 
 /** Cron jobs of a plugin over all its processes, by id. */
 export type CronJobs = Map<string, { readonly key: string; readonly stop: () => void; n: number; instance: object }>;
 
-/** What the calls of one process need of the daemon. */
+/** Dependencies of the calls of one process. */
 export interface ProcessApiDeps {
   readonly ctx: PluginContext<never>;
   readonly capabilities: readonly Capability[];
   readonly limits: IsolationLimits;
   readonly peer: () => RpcPeer;
   readonly cronJobs: CronJobs;
-  /** Calls the process there is; fails at once while there is none. */
+  /** Calls the current process; fails at once while there is none. */
   call(on: string, args: Args): Promise<unknown>;
   channel(n: number, state: "ready" | "down", reason: string): void;
   withdraw(n: number): void;
@@ -62,7 +62,7 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
   const sockets = createSocketApi(ctx);
   let handed = 0;
 
-  /** Its keys are its own: under one of somebody else's it would have that one's message taken for a repetition. */
+  /** Its deduplication keys are prefixed with its id: otherwise another plugin's message with the same key would count as a duplicate. */
   async function incoming(message: Message): Promise<Message> {
     const { dedupKey } = await files.media(message);
     return dedupKey === undefined ? message : { ...message, dedupKey: `${ctx.id}:${dedupKey}` };
@@ -189,7 +189,7 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
   };
 }
 
-/** A lease that ends with the process, which is told when it is lost. */
+/** Takes a lease that ends with the process, which is notified when it is lost. */
 async function leased(
   ctx: PluginContext<never>,
   { n, name, ms }: { readonly n: number; readonly name: string; readonly ms: number },
@@ -215,7 +215,7 @@ function createLogQuota({ ctx, limits, dropped }: ProcessApiDeps): (args: Args) 
   };
 }
 
-/** The cron jobs that one process asks for. One that an earlier process asked for in the same way goes on. */
+/** The cron jobs that one process registers. A job that an earlier process registered identically continues. */
 function createCronJobs({ ctx, cronJobs, call }: ProcessApiDeps) {
   const instance = {};
 
@@ -243,7 +243,7 @@ function createCronJobs({ ctx, cronJobs, call }: ProcessApiDeps) {
     end(id: string, n: number): void {
       if (cronJobs.get(id)?.n === n) endCron(id);
     },
-    /** Ends the jobs that this process has not asked for. */
+    /** Ends the jobs that this process has not registered. */
     settle(): void {
       for (const [id, job] of cronJobs) if (job.instance !== instance) endCron(id);
     },

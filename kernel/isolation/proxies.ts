@@ -36,14 +36,14 @@ export interface PluginProxy {
   readonly withdraw?: () => void;
 }
 
-/** What an isolated plugin may see and name. */
+/** Access of an isolated plugin: what it may see and name. */
 export interface Sight {
-  /** What it may see of an agent. */
+  /** Returns the visible part of an agent. */
   readonly view: (agent: Agent) => Agent;
   readonly files: Pick<OwnFiles, "media">;
 }
 
-/** What stands for a thing here: it asks the thing's process by `n`. */
+/** Creates the proxy of a thing: it calls the thing's process by `n`. */
 type MakeProxy<K extends CrossingKind> = (thing: Crossed<K>, n: number, remote: Remote, sight: Sight) => Provided[K];
 
 const PROXIES: { readonly [K in CrossingKind]: MakeProxy<K> } = {
@@ -74,7 +74,7 @@ const PROXIES: { readonly [K in CrossingKind]: MakeProxy<K> } = {
   },
 };
 
-/** Registers here what the plugin registered in its process: the same things, whose functions ask there. */
+/** Registers proxies for the plugin's registrations in its process: the same things, whose functions call that process. */
 export function createProxies(ctx: PluginContext<never>, n: number, registration: Registration, remote: Remote, sight: Sight): PluginProxy {
   if (registration.kind === "tap") {
     tapProxy(ctx, n, registration, remote, sight);
@@ -130,7 +130,7 @@ function tapOptions({ phase, stage, before, required, timeoutMs, step }: TapOpti
   };
 }
 
-/** The largest file that a channel may hand over; the kernel takes less for one turn. */
+/** The largest file that a channel may return; the kernel accepts less for one turn. */
 const FILE_BYTES = 64 * 1_048_576;
 
 function channelOf(n: number, { name, traits, methods }: Crossed<"channel">, remote: Remote): Channel {
@@ -163,7 +163,7 @@ function channelOf(n: number, { name, traits, methods }: Crossed<"channel">, rem
   };
 }
 
-/** The process may not read files of this machine: they travel. */
+/** Reads files of a message into it: the process may not read files of this machine. */
 async function portable(out: Outgoing): Promise<Outgoing> {
   if (out.media === undefined) return out;
   const media = await Promise.all(
@@ -176,7 +176,7 @@ async function portable(out: Outgoing): Promise<Outgoing> {
   return { ...out, media };
 }
 
-/** Who may call was decided by a bearer or a cookie already: the plugin has no use for it. */
+/** A bearer or cookie has already been verified: the plugin does not need it. */
 function sendable({ method, path, params, query, headers, body, raw, caller }: HttpRequest, guard: string): Omit<HttpRequest, "signal"> {
   const { authorization, cookie, ...rest } = headers;
   const own = guard === "open" || guard === "signed";

@@ -2,7 +2,7 @@ import type { Action, AgentTool, ChannelTraits, HttpRoute, Plugin, TapOptions, T
 import type { CrossingKind } from "../core/host/kinds.ts";
 import type { HookName } from "../core/host/scope.ts";
 
-/** What an isolated plugin says of itself when it was imported: all of `Plugin` but its code. */
+/** Description of an imported plugin: all of `Plugin` but its code. */
 export type Described = Pick<Plugin<never>, "kind" | "name" | "version" | "svc" | "config" | "agentConfig" | "capabilities">;
 
 /** The optional members of a channel that may be called. */
@@ -10,7 +10,7 @@ export type ChannelMethod = "edit" | "remove" | "react" | "typing" | "fetchMedia
 /** The same, for asking which of them a channel has. */
 export const CHANNEL_METHODS: readonly ChannelMethod[] = ["edit", "remove", "react", "typing", "fetchMedia", "test"];
 
-/** What the daemon gets to know of a thing of a kind: all of it that is data, and which of its optional functions are there. */
+/** Description of a thing for the daemon, by kind: all of its data, and which of its optional functions exist. */
 interface CrossedThings {
   channel: { readonly name: string; readonly traits: ChannelTraits; readonly methods: readonly ChannelMethod[] };
   tier: { readonly name: string; readonly abilities: TierAbilities; readonly probe: boolean };
@@ -19,22 +19,22 @@ interface CrossedThings {
   route: { readonly route: Omit<HttpRoute, "handle" | "before">; readonly before: boolean };
 }
 
-/** How a thing of a kind crosses: a kind that `KINDS` lets cross and that is missing in `CrossedThings` does not compile. */
+/** Description of a kind: one that `KINDS` allows to cross and that is missing in `CrossedThings` does not compile. */
 export type Crossed<K extends CrossingKind> = CrossedThings[K];
 
-/** A thing that its setup registered. It is called by its index in the list. */
+/** A thing that its setup registered. Called by its index in the list. */
 export type Registration =
   | { readonly kind: "tap"; readonly hook: HookName; readonly options: TapOptions }
   | { [K in CrossingKind]: { readonly kind: K; readonly thing: Crossed<K> } }[CrossingKind];
 
-/** What its setup left behind. */
+/** Result of its setup. */
 export interface SetUp {
   readonly registrations: readonly Registration[];
   /** The members of its lifecycle. */
   readonly lifecycle: readonly ("start" | "stop" | "reload")[];
 }
 
-/** What the daemon keeps a copy of at the plugin's side, because the context answers it at once: refreshed when it has changed. */
+/** Mirror of the daemon's data in the plugin's process, because the context answers from it synchronously: refreshed when it changes. */
 export interface Mirror {
   readonly agents?: readonly unknown[];
   readonly actions?: readonly unknown[];
@@ -44,7 +44,7 @@ export interface Mirror {
 export interface RouteAnswer {
   readonly status?: number;
   readonly headers: Readonly<Record<string, string>>;
-  /** What the handler returned, unless it has sent a body by itself. */
+  /** Return value of the handler, unless it has sent a body itself. */
   readonly value?: unknown;
   readonly sent?: { readonly body: string | Uint8Array; readonly type: string };
 }

@@ -13,13 +13,13 @@ import { createProxies, type PluginProxy } from "./proxies.ts";
 import type { Described, Mirror, SetUp } from "./registrations.ts";
 import { createSupervisor, type Instance, type Supervisor } from "./supervisor.ts";
 
-/** Starts a process; what it writes and asks goes there. */
+/** Starts a process with the handlers of its output and calls. */
 export type StartProcess = (
   options: Pick<PluginProcessOptions, "serve" | "onNotify" | "dropped" | "line">,
   capabilities: readonly Capability[],
 ) => Promise<PluginProcess>;
 
-/** What an isolated plugin is set up with. */
+/** Inputs of setting up an isolated plugin. */
 export interface SetUpOptions {
   readonly ctx: PluginContext<never>;
   readonly described: Described;
@@ -28,13 +28,13 @@ export interface SetUpOptions {
   readonly limits: IsolationLimits;
   readonly start: StartProcess;
   readonly dropped: (count: number) => void;
-  /** Told as soon as there is one, before the plugin's own setup has run. */
+  /** Called as soon as there is a supervisor, before the plugin's own setup has run. */
   readonly supervisor: (supervisor: Supervisor) => void;
 }
 
 /**
- * Sets an isolated plugin up: its setup runs in its process, and what it registered there is registered here by proxies, which stay
- * when the process comes and goes. A later process must register the same again, or the plugin is given up.
+ * Sets an isolated plugin up: its setup runs in its process, and its registrations are mirrored here by proxies, which stay when the process
+ * restarts. A restarted process must register the same again, or the plugin is given up.
  *
  *   spawn > load > setup > (same as before?) > start > up > ends > pause, growing > spawn ...
  */
@@ -69,7 +69,7 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
     supervisor.stop()?.pluginProcess.kill(why);
   });
 
-  /** A process with the plugin set up in it. On failure it is gone. */
+  /** Starts a process and sets the plugin up in it. On failure the process is ended. */
   async function startInstance(): Promise<{ readonly instance: Instance; readonly api: ProcessApi; readonly setUp: SetUp; readonly refresh: () => void }> {
     const api: ProcessApi = createProcessApi({
       ctx,
@@ -171,7 +171,7 @@ export async function setUpIsolated(options: SetUpOptions): Promise<Lifecycle<ne
   };
 }
 
-/** The proxies of what the first process of a plugin registered, by its number there. */
+/** Proxies for the registrations of a plugin's first process, by their number there. */
 function createPluginProxies(ctx: PluginContext<never>, described: Described, supervisor: Supervisor) {
   const sight = { view: (agent: Agent) => viewOf(agent, described), files: createOwnFiles(ctx, described.capabilities) };
   const early = new Map<number, () => void>();
@@ -186,7 +186,7 @@ function createPluginProxies(ctx: PluginContext<never>, described: Described, su
   }
 
   return {
-    /** Registers what the first process did, and reports what its channels have said meanwhile. */
+    /** Registers the first process's registrations, and applies channel states reported meanwhile. */
     register(setUp: SetUp): void {
       first = setUp;
       for (const n of setUp.registrations.keys()) provide(n);
@@ -200,7 +200,7 @@ function createPluginProxies(ctx: PluginContext<never>, described: Described, su
       withdrawn.add(n);
       taken();
     },
-    /** Registers again what an earlier process has withdrawn. */
+    /** Registers again the things that an earlier process has withdrawn. */
     restore(): void {
       for (const n of withdrawn) provide(n);
       withdrawn.clear();
@@ -216,7 +216,7 @@ function createPluginProxies(ctx: PluginContext<never>, described: Described, su
   };
 }
 
-/** Keeps the copy at the plugin's side of what the context answers at once. */
+/** Keeps the mirror in the plugin's process up to date. */
 function keepMirror(ctx: PluginContext<never>, described: Described, pluginProcess: PluginProcess, everyMs: number) {
   let sent = mirrorOf(ctx, described);
   const refresh = () => {
@@ -234,7 +234,7 @@ function keepMirror(ctx: PluginContext<never>, described: Described, pluginProce
   };
 }
 
-/** What its process must know to import it. */
+/** Arguments with which its process imports it. */
 export const loadArgs = (id: string, { entry, folder }: Pick<Source, "entry" | "folder">): Args => ({ id, entry, ...(folder === undefined ? {} : { folder }) });
 
 /** A call that a process must answer within that time, or it is ended. */
@@ -247,12 +247,12 @@ export async function answered(pluginProcess: PluginProcess, on: string, args: A
   }
 }
 
-/** Its own stop: waited for as long as that takes, and no longer than `ms`. One that ends by itself meanwhile has stopped. */
+/** Calls the plugin's own stop with a timeout of `ms`. A process that exits in between counts as stopped. */
 async function stopped(pluginProcess: PluginProcess, ms: number): Promise<void> {
   await withTimeout(Promise.race([pluginProcess.peer.call("stop", {}), pluginProcess.ended]), ms, () => undefined);
 }
 
-/** What the context answers at once, for the copy at the plugin's side. */
+/** Returns the data that the context answers synchronously, for the mirror in the plugin's process. */
 function mirrorOf(ctx: PluginContext<never>, described: Described): Mirror {
   const has = (capability: Capability) => described.capabilities.includes(capability);
   return {
@@ -261,7 +261,7 @@ function mirrorOf(ctx: PluginContext<never>, described: Described): Mirror {
   };
 }
 
-/** An agent without what other plugins and its tool servers keep in its settings: that may be a secret. */
+/** Returns an agent without the settings of other plugins and of its tool servers: they may contain secrets. */
 function viewOf(agent: Agent, { agentConfig }: Described): Agent {
   const own = new Set(Object.keys(agentConfig?.properties ?? {}));
   const plain = (value: unknown): boolean => typeof value !== "object" || (Array.isArray(value) && value.every((item) => typeof item === "string"));

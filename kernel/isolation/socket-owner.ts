@@ -11,7 +11,7 @@ export async function isHeldBy(socket: Socket, trees: readonly Tree[]): Promise<
   return (await holderOf(socket, trees)) !== undefined;
 }
 
-/** The tree to which the far end of a connection of this machine belongs; `closed` where there is none any more, `undefined` for any other. */
+/** Finds the tree that owns the far end of a local connection; `closed` if the far end no longer exists, `undefined` for any other. */
 export async function holderOf<T extends Tree>(socket: Socket, trees: readonly T[]): Promise<T | "closed" | undefined> {
   const tables = await Promise.all(["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "latin1").catch(() => undefined)));
   if (tables.every((table) => table === undefined)) return undefined;
@@ -52,7 +52,7 @@ function addressOf(hex: string): string {
   return new URL(`http://[${parts.join(":")}]/`).hostname.slice(1, -1);
 }
 
-/** A process of the tree that hides its files counts as the holder, one that is gone does not. */
+/** A process of the tree whose descriptors cannot be read counts as the holder; one that has ended does not. */
 function holds(pid: number, link: string): boolean {
   let files: string[];
   try {

@@ -8,21 +8,21 @@ import type { Remote } from "./proxies.ts";
 /** A process that is up. */
 export interface Instance {
   readonly pluginProcess: PluginProcess;
-  /** It is gone: what it had asked for is taken back. */
+  /** Releases the resources of a process that has ended. */
   close(): void;
 }
 
-/** What the supervisor of one plugin stands on. */
+/** Dependencies of the supervisor of one plugin. */
 export interface SupervisorOptions {
   readonly plugin: string;
   readonly limits: IsolationLimits;
   readonly now: () => number;
-  /** Starts a process, sets it up and starts it as the one before; on failure nothing of it is left. An error with `final` is not tried again. */
+  /** Starts a process, sets it up and starts it like the previous one; on failure it leaves nothing behind. An error with `final` is not retried. */
   restart(): Promise<Instance>;
-  /** It ended by itself, and is started again after that pause. */
+  /** The process ended by itself, and is restarted after that pause. */
   down(reason: string, pauseMs: number): void;
   up(): void;
-  /** It is not started again; `quarantined` where it ended too often. */
+  /** The process is not restarted; `quarantined` if it ended too often. */
   gaveUp(reason: string, consequence: "failed" | "quarantined"): void;
 }
 
@@ -75,7 +75,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     });
   }
 
-  /** It ended, or did not come up. */
+  /** The process ended, or did not come up. */
   function fell(reason: string): void {
     if (off) return;
     const at = now();

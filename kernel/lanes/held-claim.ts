@@ -5,9 +5,9 @@ import type { Claim } from "../core/flow/work.ts";
 export interface Held<T> extends Claim<T> {
   state: "running" | "parked" | "unparked" | "over";
   finished: boolean;
-  /** Given up by this daemon, which was not heard of: another one may have it. */
+  /** The claim was released after this daemon missed its lease: another one may hold it. */
   lost?: true;
-  /** Its worker was told to stop these. */
+  /** Items whose worker was asked to stop. */
   readonly told: Set<string>;
 }
 
@@ -22,7 +22,7 @@ export const heldClaim = <T>({ conversation, agent, token }: WorkClaim, batch: C
   told: new Set(),
 });
 
-/** Gives a batch back for another claim; false where it has ended or is not held any more, or the rows could not be told. Never rejects. */
+/** Releases a batch for another claim; false if it has ended, is no longer held, or the rows could not be updated. Never rejects. */
 export async function giveBack<T>(claim: Held<T>, rows: Pick<StoreWork, "release">, log: Pick<Log, "warn">): Promise<boolean> {
   if (claim.finished) return false;
   try {

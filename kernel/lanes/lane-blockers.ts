@@ -3,8 +3,8 @@ import type { Blocker } from "../core/flow/work.ts";
 import type { LaneRules } from "./shared-lanes-options.ts";
 
 /**
- * By conversation, why what waits does not start; `running` are the turns of this daemon that have a slot. What waits for slots of which other
- * daemons have some is not named: those turns can end by themselves.
+ * Returns, by conversation, why waiting work does not start; `running` are the turns of this daemon that have a slot. Work that waits for slots of
+ * other daemons is omitted: those turns can end by themselves.
  */
 export async function blockersOf(
   rows: Pick<StoreWork, "blocked">,

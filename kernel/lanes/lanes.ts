@@ -2,7 +2,7 @@ import { codeOf, type Op, sleep } from "@svc/sdk";
 import type { Ending } from "../core/flow/run-facts.ts";
 import type { Blocker, Claim, Placement, Work, Worker } from "../core/flow/work.ts";
 
-/** How much `collect` makes one turn of at most; an item that is larger by itself is a turn of its own. */
+/** Limits of one turn under `collect`; an item that is larger by itself is a turn of its own. */
 export interface TurnLimits {
   readonly items: number;
   readonly size: number;
@@ -11,7 +11,7 @@ export interface TurnLimits {
 /** `size` is in characters of the messages. */
 export const TURN: TurnLimits = { items: 50, size: 64_000 };
 
-/** How soon the end of a turn is handed over again to a store that did not answer. */
+/** Retry delay of storing the end of a turn when the store did not answer. */
 const AGAIN_MS = 500;
 
 interface Queued<T> {
@@ -19,7 +19,7 @@ interface Queued<T> {
   readonly placement: Placement;
 }
 
-/** A claim and what has become of it: `parked` holds the lane without a slot, `unparked` waits for one, `over` holds nothing. */
+/** A claim and its state: `parked` holds the lane without a slot, `unparked` waits for one, `over` holds neither. */
 interface LaneClaim<T> extends Claim<T> {
   /** Of the batch's first item. */
   readonly placement: Placement;
@@ -27,14 +27,14 @@ interface LaneClaim<T> extends Claim<T> {
   finished: boolean;
 }
 
-/** A conversation: at most one claim at a time, and what waits for it. */
+/** A conversation: at most one claim at a time, and the waiting items. */
 interface Lane<T> {
   readonly key: string;
   readonly queued: Queued<T>[];
   claim: LaneClaim<T> | undefined;
-  /** Given back: its batch is the next one. */
+  /** A claim that was given back: its batch is the next one. */
   returned: LaneClaim<T> | undefined;
-  /** The agent for whose slot the lane stands in line. */
+  /** The agent for whose slot the lane is queued. */
   awaited: string | undefined;
 }
 
@@ -43,6 +43,8 @@ interface Slots<T> {
   active: number;
   readonly ready: Lane<T>[];
 }
+
+const IDLE: Slots<never> = { active: 0, ready: [] };
 
 /** The embedded `Work`: lanes in memory, rebuilt at each start from the records in flight, and no write but the caller's own. */
 export class Lanes<T> implements Work<T> {
@@ -76,6 +78,11 @@ export class Lanes<T> implements Work<T> {
     return lane.queued[0] === entry || lane.queued.at(-1) === entry ? "queued" : "started";
   }
 
+  startsAtOnce({ conversation, agent, limit }: Placement): boolean {
+    const { active, ready } = this.#agents.get(agent) ?? IDLE;
+    return !this.#paused && !this.#lanes.has(conversation) && ready.length === 0 && active < limit();
+  }
+
   replace(item: T, placement: Placement, old: T, ending: Ending): "started" | "queued" {
     const entered = this.enter(item, { ...placement, front: true, keep: true });
     if (this.#runs(old)) this.#worker.stop(old, ending);
@@ -98,7 +105,7 @@ export class Lanes<T> implements Work<T> {
         await this.#commit(ops);
         break;
       } catch (error) {
-        // Nothing of it is stored, and the answer is there: it waits for the store as long as the daemon does not stop.
+        // Nothing is stored yet, and the answer exists: keep retrying until the daemon stops.
         if (this.#paused || codeOf(error) !== "SVC_STORE_UNREACHABLE") throw error;
         await sleep(AGAIN_MS);
       }
@@ -175,7 +182,7 @@ export class Lanes<T> implements Work<T> {
     lane.awaited = next;
     if (next === undefined) return;
     const { ready } = this.#slotsOf(next);
-    // What was given back goes before all else, in the order in which it was.
+    // Released batches go first, in the order of their release.
     const at = first ? (lane.returned === undefined ? 0 : ready.findIndex(({ returned }) => returned === undefined)) : -1;
     ready.splice(at === -1 ? ready.length : at, 0, lane);
   }
@@ -198,7 +205,7 @@ export class Lanes<T> implements Work<T> {
     return { batch, conversation: lane.key, agent: placement.agent, token: String(this.#claims), placement, state: "running", finished: false };
   }
 
-  /** Under `collect` what waits of one sort becomes one turn, as far as the limits go; an item that came to the front runs alone. */
+  /** Under `collect`, waiting items of one sort become one turn, within the limits; an item placed at the front runs alone. */
   #nextBatch({ queued }: Lane<T>): Pick<LaneClaim<T>, "batch" | "placement"> {
     const { item, placement } = queued[0] as Queued<T>;
     let count = 1;
@@ -243,7 +250,7 @@ export class Lanes<T> implements Work<T> {
     return true;
   }
 
-  /** The lane's claim or first item has changed: what may start by that starts. */
+  /** The lane's claim or first item has changed: starts the work that may start now. */
   #goOn(lane: Lane<T>, agent: string | undefined, first = false): void {
     this.#queueForSlot(lane, first);
     this.#fill(agent);
@@ -277,7 +284,7 @@ export class Lanes<T> implements Work<T> {
   }
 }
 
-/** Takes an item out of a batch that was given back, and whose turn is no more. */
+/** Removes an item from a batch that was given back and whose turn no longer exists. */
 function takeOut<T>(lane: Lane<T>, item: T): boolean {
   const { returned } = lane;
   if (returned?.state !== "over" || !returned.batch.includes(item)) return false;

@@ -2,26 +2,26 @@ import type { Log, StoreWork, TaskEvent, TaskResult } from "@svc/sdk";
 import { type Task, tell } from "../core/flow/live-task.ts";
 import type { Claim } from "../core/flow/work.ts";
 
-/** What growing answers of several daemons stand on. */
+/** Dependencies of sharing growing answers between daemons. */
 export interface LiveAnswersDeps {
   readonly rows: Pick<StoreWork, "live">;
   readonly log: Pick<Log, "debug">;
   /** Whether another daemon lives. */
   shared(): boolean;
-  /** The task of that id that came in here. */
+  /** Returns the task of that id if it was accepted here. */
   task(id: string): Task | undefined;
   /** Wakes the others. */
   tell(): void;
 }
 
-/** How often an answer that somebody watches is handed over and looked at, in milliseconds. */
+/** Interval at which a watched answer is exchanged, in milliseconds. */
 const EVERY_MS = 500;
 
 /** The answer of a turn that runs here. */
 interface Running {
   readonly lead: Task;
   said: string;
-  /** How much of it is stored, for each task that is watched. */
+  /** Stored length, for each watched task. */
   readonly stored: Map<string, number>;
 }
 
@@ -29,22 +29,22 @@ interface Running {
 interface Watched {
   readonly hear: (event: TaskEvent) => void;
   shown: string;
-  /** It began anew with other words: nothing more of it is shown. */
+  /** The answer was restarted with other text: it is not shown any further. */
   broken?: true;
 }
 
 /**
- * Growing answers over daemons: who has listeners to a task that another one runs asks for its text, and only then the other one stores it,
- * twice a second, until the turn ends or nobody asks any more. What is lost on the way is lost: the result has the whole answer.
+ * Shares growing answers between daemons: a daemon with listeners to a task of another one requests its text, and only then the other one stores it,
+ * twice a second, until the turn ends or the requests stop. Losses are tolerated: the result has the whole answer.
  */
 export class LiveAnswers {
   readonly #deps: LiveAnswersDeps;
   readonly #running = new Map<string, Running>();
-  /** Those whose task came in here. */
+  /** Watched tasks that were accepted here. */
   readonly #own = new Map<string, Watched>();
-  /** Those who asked here for a task that came in elsewhere. */
+  /** Watched tasks that were accepted elsewhere. */
   readonly #others = new Map<string, Set<Watched>>();
-  /** Of which the others were woken. */
+  /** Answers for which the others were woken. */
   #told: ReadonlySet<string> = new Set();
   #wroteAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
@@ -55,7 +55,7 @@ export class LiveAnswers {
     this.#deps = deps;
   }
 
-  /** A turn begins, or goes on: what it says is kept while it runs, for who asks in the middle of it. */
+  /** A turn begins, or continues: buffer its text while it runs, for listeners that join in the middle. */
   begin({ batch }: Claim<Task>): void {
     const [lead] = batch;
     if (!this.#deps.shared() || this.#running.get(lead.record.id)?.lead === lead) return;
@@ -66,7 +66,7 @@ export class LiveAnswers {
     for (const { record } of batch) this.#running.set(record.id, running);
   }
 
-  /** These tasks came in here, run elsewhere, and have listeners. */
+  /** These tasks were accepted here, run elsewhere, and have listeners. */
   watch(tasks: readonly Task[]): void {
     for (const task of tasks) {
       const { id } = task.record;
@@ -74,7 +74,7 @@ export class LiveAnswers {
     }
   }
 
-  /** Hears the answer of a task, should it run elsewhere and have come in elsewhere. Returns the way to stop. */
+  /** Passes the events of a task that was accepted elsewhere and runs elsewhere to `listener`. Returns the function that stops this. */
   listen(id: string, listener: (event: TaskEvent) => void): () => void {
     const watched: Watched = { shown: "", hear: (event) => ignoring(() => listener(event)) };
     const all = this.#others.get(id) ?? new Set();
@@ -85,7 +85,7 @@ export class LiveAnswers {
     };
   }
 
-  /** A task that came in here has ended elsewhere: its listeners get what they were not shown. */
+  /** A task accepted here has ended elsewhere: its listeners get the rest of the text. */
   ended({ record: { id }, listeners }: Task, { ok, reply }: TaskResult): void {
     const { shown = "", hear } = this.#own.get(id) ?? {};
     this.#own.delete(id);
@@ -96,7 +96,7 @@ export class LiveAnswers {
     else for (const listener of [...listeners]) ignoring(() => listener(event));
   }
 
-  /** Hands over and takes what there is; one call at a time. Never rejects. */
+  /** Exchanges reports with the other daemons; one call at a time. Never rejects. */
   look(): Promise<void> {
     this.#looking ??= this.#look()
       .catch((error) => this.#deps.log.debug({ err: error }, "growing answers were not exchanged with other nodes"))
@@ -106,7 +106,7 @@ export class LiveAnswers {
     return this.#looking;
   }
 
-  /** Asks for nothing any more. */
+  /** Stops polling. */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -121,11 +121,11 @@ export class LiveAnswers {
     for (const running of this.#running.values()) for (const id of running.stored.keys()) if (!asked.has(id)) running.stored.delete(id);
     for (const [id, size] of asked) {
       const stored = this.#running.get(id)?.stored;
-      // Another daemon's words, or the server has forgotten them: all of it once more.
+      // Another daemon's text, or the server has lost them: the whole text is sent again.
       if (stored !== undefined && stored.get(id) !== size) stored.set(id, 0);
     }
     for (const [id, text] of texts) for (const one of this.#watching(id)) show(one, text);
-    // The daemon that runs it is to hear that it is watched.
+    // Tells the daemon that runs the task that it has a watcher.
     if ([...watched.keys()].some((id) => !this.#told.has(id))) this.#deps.tell();
     this.#told = new Set(watched.keys());
     clearTimeout(this.#timer);
@@ -135,7 +135,7 @@ export class LiveAnswers {
     this.#timer.unref();
   }
 
-  /** What is watched and not stored yet; it counts as stored from here on, which the answer corrects where it is not. */
+  /** Returns the watched text that is not stored yet; it counts as stored from here on, and the answer corrects that if needed. */
   #unstored(): { readonly id: string; readonly at: number; readonly text: string }[] {
     const found: { id: string; at: number; text: string }[] = [];
     if (performance.now() - this.#wroteAt < EVERY_MS) return found;
@@ -168,7 +168,7 @@ export class LiveAnswers {
     return own === undefined ? (this.#others.get(id) ?? []) : [own];
   }
 
-  /** How much is known of each answer that is watched. */
+  /** Returns the known length of each watched answer. */
   #watchedIds(): Map<string, number> {
     const found = new Map<string, number>();
     for (const [id, { shown, broken }] of this.#own) if (broken === undefined) found.set(id, shown.length);
@@ -180,7 +180,7 @@ export class LiveAnswers {
   }
 }
 
-/** Whether somebody hears a task that does not run here. */
+/** Whether a task that runs elsewhere has listeners. */
 export const isWatched = (task: Task | undefined): task is Task => task !== undefined && task.state === "waiting" && task.listeners.size > 0;
 
 function show(watched: Watched, text: string): void {
@@ -192,11 +192,11 @@ function show(watched: Watched, text: string): void {
   }
 }
 
-/** A listener that throws disturbs nobody. */
+/** Ignores errors: a listener that throws must not affect the others. */
 function ignoring(run: () => void): void {
   try {
     run();
   } catch {
-    // It is its own affair.
+    // The listener's own problem.
   }
 }

@@ -5,8 +5,8 @@ import type { Placement } from "../core/flow/work.ts";
 const AGAIN_MS = 500;
 
 /**
- * Rows whose changes wait until the store can be reached: what is asked may be done already, and is the same when it is asked again. The
- * error is thrown once `over` answers that nobody has the time any more.
+ * Wraps rows so that changes are retried until the store can be reached: they are idempotent, since an attempt may have succeeded already. The error
+ * is thrown once `over` returns true.
  */
 export function patientRows(rows: StoreWork, over: () => boolean): StoreWork {
   async function again<A>(ask: () => Promise<A>): Promise<A> {

@@ -30,19 +30,19 @@ export function readResume(config: Record<string, unknown>): ResumeRules {
   };
 }
 
-/** Were there too many starts after a crash within the window? Then resuming pauses: the work itself may be what kills the daemon. */
+/** Whether there were too many starts after a crash within the window. Then resuming pauses: the work itself may be the cause of the crashes. */
 export function isCrashLoop(starts: readonly Start[], rules: ResumeRules, now: number): boolean {
   const since = now - rules.crashLoop.windowMinutes * 60_000;
   return starts.filter((start) => !start.clean && start.at >= since).length >= rules.crashLoop.restarts;
 }
 
-/** What becomes of a task that a restart found unfinished. */
+/** Decision about a task that a restart found unfinished. */
 export type Verdict = { readonly resume: true; readonly silent: boolean } | { readonly resume: false; readonly reason: string };
 
 /**
- * Decide for one record. Work that never started only has to be young enough; work that had started must also have tries left.
- * An agent-to-agent run that names the asking agent is resumed whatever its channel. Scheduled jobs never are, begun or only queued: a
- * job is for its minute, and one that runs at most once for it must not run late either. They are recorded as interrupted.
+ * Decides for one record. Work that never started only has to be young enough; work that had started must also have tries left. An agent-to-agent run
+ * that names the asking agent is resumed on any channel. Scheduled jobs never are, begun or only queued: a job is for its minute, and one that runs
+ * at most once for it must not run late either. They are recorded as interrupted.
  */
 export function judgeRecord(record: TaskRecord, rules: ResumeRules, crashLoop: boolean, now: number): Verdict {
   const { inbound, attempts } = record;
@@ -74,7 +74,7 @@ interface Refused {
   readonly reason: string;
 }
 
-/** What one sender wrote in one chat and is not resumed for one reason is told in one notice. */
+/** Groups refusals: messages of one sender in one chat, refused for the same reason, share one notice. */
 function byNotice(refused: readonly Refused[]): { readonly records: readonly [TaskRecord, ...TaskRecord[]]; readonly reason: string }[] {
   const groups = new Map<string, { readonly records: [TaskRecord, ...TaskRecord[]]; readonly reason: string }>();
   for (const { record, reason } of refused) {
@@ -88,7 +88,7 @@ function byNotice(refused: readonly Refused[]): { readonly records: readonly [Ta
   return [...groups.values()];
 }
 
-/** End stored tasks without running them, and tell their sender once; the row of the first holds the outcome. */
+/** Ends stored tasks without running them, and notifies their sender once; the row of the first holds the outcome. */
 export async function closeRecords(pipeline: Pipeline, [first, ...others]: readonly [TaskRecord, ...TaskRecord[]], outcome: Outcome): Promise<void> {
   const { live, agents } = pipeline.deps;
   const closing = (record: TaskRecord): Task => {
@@ -107,27 +107,27 @@ export const notResumed = (reason: string): Outcome => ({
   errorKind: "interrupted",
 });
 
-/** A record as it is taken up again; `step` says in its trace what had happened to a run that had begun. */
+/** Returns the record for resuming; `step` explains in its trace what happened to an interrupted run. */
 export function takenUp(record: TaskRecord, silent: boolean, now: number, step = "restart", error = "interrupted by a restart and resumed"): TaskRecord {
   const steps = record.attempts === 0 ? record.steps : [...record.steps, { name: step, kind: "prepare" as const, at: now, error }];
   return { ...record, steps, inbound: { ...record.inbound, attempts: record.attempts }, ...(silent ? { silent: true } : {}) };
 }
 
-/** Lanes that outlive the process: what still stands in them is not entered again, and is judged by whom it is claimed. */
+/** Lanes that outlive the process: their remaining entries are not queued again, and are checked by the daemon that claims them. */
 export interface LastingLanes {
-  /** Takes the way in which records are judged; `own` are those of this node. */
+  /** Sets the function that decides about stored records; `own` are those of this node. */
   judgeBy(judge: (record: TaskRecord, own: boolean) => Verdict): void;
-  /** Which of these records are for this node to take up or close, and which of them stand in a lane. */
+  /** Returns the records that this node has to resume or close, and which of them are in a lane. */
   own(records: readonly TaskRecord[]): Promise<readonly { readonly record: TaskRecord; readonly kept: boolean }[]>;
-  /** Shows one that is resumed and waits in its lane among this node's tasks. */
+  /** Adds a resumed record that waits in its lane to this node's tasks. */
   keep(record: TaskRecord): void;
-  /** Takes one out of its lane that is not resumed. False when somebody works on it. */
+  /** Removes a record that is not resumed from its lane. Returns false if a worker holds it. */
   takeOut(id: string): Promise<boolean>;
 }
 
 /**
- * Put each unfinished record that may be resumed back to work in the old order. Called before anything else can hand work over, so that
- * nothing overtakes it; after `report` none is left in flight without a task behind it.
+ * Requeues each unfinished record that may be resumed, in the old order. Called before any other source can submit work, so that nothing overtakes
+ * it; after `report` no record is in flight without a task.
  */
 export async function recover({ core, pipeline, config, bus, log, now }: RecoveryDeps, lasting?: LastingLanes): Promise<Recovery> {
   const { node } = pipeline.deps;
@@ -135,7 +135,7 @@ export async function recover({ core, pipeline, config, bus, log, now }: Recover
   const start = await thisStart(core, node, now());
   const crashLoop = isCrashLoop([...(await startsOf(core, node)), start], rules, now());
   lasting?.judgeBy((record, own) => judgeRecord(record, readResume(config()), crashLoop && own, now()));
-  // A plugin may have handed something over in its setup.
+  // A plugin may have submitted a message in its setup.
   const records = (await unfinishedTasks(core)).filter(({ id }) => pipeline.tasks.get(id) === undefined);
   const unfinished = (await lasting?.own(records)) ?? records.map((record) => ({ record, kept: false }));
   const refused: Refused[] = [];

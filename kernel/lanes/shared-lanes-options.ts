@@ -2,7 +2,7 @@ import type { Log, Op, StoreHints, StoreWork } from "@svc/sdk";
 import type { Elsewhere, Placement, QueueMode, Worker } from "../core/flow/work.ts";
 import type { TurnLimits } from "./lanes.ts";
 
-/** What the lanes of several daemons need of the one that they serve. */
+/** Dependencies of shared lanes on the daemon that they serve. */
 export interface SharedLanesOptions<T> {
   readonly rows: StoreWork;
   readonly worker: Worker<T>;
@@ -14,35 +14,35 @@ export interface SharedLanesOptions<T> {
    * ended.
    */
   load(id: string, known?: T): Promise<T | undefined>;
-  /** What is stored as an item enters, so that others can load it. */
+  /** Writes that store an entering item, so that other daemons can load it. */
   stored?(item: T): readonly Op[];
-  /** Whether this machine has what the conversation goes on with after the turn of this item. Default: no conversation has a home. */
+  /** Whether this machine has the local state of the conversation after the turn of this item. Default: no conversation has a home. */
   isHome?(item: T): boolean;
   /** The turn of an item is about to begin here; `from` is the node that was the home of its conversation, where that is another one. */
   moved?(item: T, from: string | undefined): void;
   /** An item that entered here has ended elsewhere. */
   ended?(item: T): void;
-  /** The agents that this daemon works for, as it is configured now. Default: those of which something entered here. */
+  /** The agents that this daemon works for, as configured now. Default: those with items that were entered here. */
   agents?(): ReadonlyMap<string, LaneRules>;
-  /** The rules of an agent of which something waits, wherever it entered. Default: this daemon leaves to others what nothing of entered here. */
+  /** Rules of an agent with waiting work, wherever it entered. Default: this daemon leaves agents without work from here to others. */
   rulesOf?(agent: string): LaneRules;
-  /** Called at each look, after what others left was found. */
+  /** Called at each poll, after the work left by others was found. */
   looked?(): Promise<void>;
   /** Wakes the others, and is woken by them. */
   readonly hints?: StoreHints;
   readonly turn?: TurnLimits;
-  /** How often it is looked after what no call of this daemon tells. */
+  /** Interval of polling for changes that no call of this daemon reports. */
   readonly everyMs?: number;
 }
 
-/** How an agent takes what waits for it. */
+/** Limits and mode of an agent's waiting work. */
 export interface LaneRules {
   /** Parallel turns. */
   readonly limit: number;
   readonly mode?: QueueMode;
 }
 
-/** The agents whose lanes this daemon claims, with their rules as they are now: of those of `placements`, and of those for whom something waits. */
+/** Returns the agents whose lanes this daemon claims, with their current rules: those of `placements`, and those with waiting work. */
 export function agentsOf<T>(
   { agents, rulesOf }: SharedLanesOptions<T>,
   placements: ReadonlyMap<string, Placement>,

@@ -11,14 +11,14 @@ import { agentsOf, type SharedLanesOptions } from "./shared-lanes-options.ts";
 /** Batches that one question takes. */
 const WANT = 16;
 const EVERY_MS = 1_000;
-/** Others may tell more often than it is worth looking. */
+/** Throttle of wake-ups by other daemons. */
 const WOKEN_MS = 100;
 const LOST: Ending = { kind: "interrupted", text: "Another daemon has taken this over." };
 
 /**
- * `Work` on rows that several daemons share: this one claims for its own worker, after each of its own calls by which something may start,
- * and every second what others left to it. What a dead daemon held, what was claimed by a call whose answer was lost, and what others asked
- * of a batch is found by looking at the rows, never by a message.
+ * `Work` on rows that several daemons share: this one claims for its own worker, after each of its own calls that may start work, and every second
+ * the work that others left to it. Work of a dead daemon, claims whose answer was lost, and requests of others for a batch are found by polling the
+ * rows, never by a message.
  */
 export class SharedLanes<T> implements Work<T> {
   readonly elsewhere?: Elsewhere;
@@ -27,7 +27,7 @@ export class SharedLanes<T> implements Work<T> {
   readonly #turn: TurnLimits;
   /** By token. */
   readonly #held = new Map<string, Held<T>>();
-  /** What entered here, or was loaded for a claim, and has not ended. */
+  /** Items that entered here, or were loaded for a claim, and have not ended. */
   readonly #items = new Map<string, T>();
   readonly #placements = new Map<string, Placement>();
   /** Items whose entry is not stored yet. */
@@ -40,7 +40,7 @@ export class SharedLanes<T> implements Work<T> {
   #timer: NodeJS.Timeout | undefined;
   readonly #unhear: (() => void) | undefined;
   #look = false;
-  /** Tokens of claims that are over since the rows were asked for last: an answer from before may still have them. */
+  /** Tokens of claims that ended since the last query of the rows: a result from before may still contain them. */
   readonly #over = new Set<string>();
 
   constructor(options: SharedLanesOptions<T>) {
@@ -74,7 +74,7 @@ export class SharedLanes<T> implements Work<T> {
 
   async cancel(item: T, ending: Ending): Promise<"removed" | "asked" | "absent"> {
     const id = this.#options.idOf(item);
-    // What waits stays in its lane when this daemon stops.
+    // Waiting work stays in its lane when this daemon stops.
     const left = this.#holder(id) === undefined ? "removed" : "asked";
     const answer = ending.kind === "interrupted" ? left : await this.#rows.cancel(id, ending);
     if (answer === "asked") {
@@ -90,7 +90,7 @@ export class SharedLanes<T> implements Work<T> {
     const own = claim as Held<T>;
     if (own.finished) return "repeated";
     if (own.lost) {
-      // What others may have begun already is not ended here; where nobody has, it is begun anew, but not before this turn has ended.
+      // Another daemon may have begun it already: do not end it here; if not, it is started anew, but not before this turn has ended.
       if (await giveBack(own, this.#rows, this.#options.log)) this.#forget(own);
       void this.#fill().then(() => this.#options.hints?.tell());
       return "fenced";
@@ -125,7 +125,7 @@ export class SharedLanes<T> implements Work<T> {
     return true;
   }
 
-  /** This daemon was not heard of for so long that others may have what it works on: its turns end. Answers how many there are. */
+  /** This daemon was out of contact for so long that others may have its work: ends its turns. Returns their number. */
   giveUp(): number {
     const claims = [...this.#held.values()].filter(({ state, finished }) => state !== "over" && !finished);
     for (const claim of claims) {
@@ -153,7 +153,7 @@ export class SharedLanes<T> implements Work<T> {
 
   blockers(): Promise<ReadonlyMap<string, Blocker>> {
     const running = [...this.#held.values()].filter(({ state }) => state === "running");
-    // A message that waits does not end because nobody knows for what.
+    // A failure to find the blockers must not end a waiting message.
     return blockersOf(this.#rows, agentsOf(this.#options, this.#placements, this.#waitingAgents), running).catch(() => new Map());
   }
 
@@ -171,7 +171,7 @@ export class SharedLanes<T> implements Work<T> {
     void this.#fill();
   }
 
-  /** Claims nothing any more and looks after nothing. What it holds stays held until its daemon is dead, or gives it back before. */
+  /** Stops claiming and polling. Held claims stay held until the daemon is dead, or releases them before. */
   async close(): Promise<void> {
     this.#closed = true;
     this.#unhear?.();
@@ -185,7 +185,7 @@ export class SharedLanes<T> implements Work<T> {
     this.#items.set(this.#options.idOf(item), item);
   }
 
-  /** What this daemon has not begun is perhaps for another one. */
+  /** Work that this daemon has not begun may be for another one. */
   #answered(id: string): "started" | "queued" {
     if (this.#holder(id) !== undefined) return "started";
     this.#options.hints?.tell();
@@ -236,7 +236,7 @@ export class SharedLanes<T> implements Work<T> {
       this.#next = undefined;
       this.#passing = this.#pass()
         .catch((error) => {
-          // What this call may have taken is found by the next look.
+          // The next poll finds claims that this call may have made.
           this.#look = true;
           if (!this.#closed) this.#options.log.warn({ err: error }, "the lanes were not looked through; it is tried again");
         })
@@ -267,7 +267,7 @@ export class SharedLanes<T> implements Work<T> {
     }
   }
 
-  /** Compares what this daemon holds with the rows. No claim is under way: what is unknown here is one whose answer was lost. */
+  /** Compares this daemon's claims with the rows. No claim is in progress: an unknown one is one whose answer was lost. */
   async #adopt(): Promise<void> {
     const before = [...this.#held.values()];
     this.#over.clear();
@@ -288,7 +288,7 @@ export class SharedLanes<T> implements Work<T> {
     await this.#elsewhere();
   }
 
-  /** What entered here and has ended elsewhere. */
+  /** Finds items that entered here and have ended elsewhere. */
   async #elsewhere(): Promise<void> {
     const waiting = [...this.#items.keys()].filter((id) => !this.#entering.has(id) && this.#holder(id) === undefined);
     for (const id of waiting.length === 0 ? [] : await this.#rows.gone(waiting)) {
@@ -300,7 +300,7 @@ export class SharedLanes<T> implements Work<T> {
   }
 
   async #take(row: WorkClaim): Promise<void> {
-    // Paused or closed while it was asked for: others may have it, but for a turn that stands still in this process.
+    // Paused or closed during the request: released for other daemons, unless a parked turn of this process continues with it.
     const goesOn = [...this.#held.values()].some((earlier) => earlier.state === "unparked" && earlier.conversation === row.conversation);
     if ((this.#paused || this.#closed) && !goesOn) return void (await this.#rows.release(row));
     const found = await Promise.all(row.batch.map(async ({ id, attempt }) => ({ id, item: await this.#loaded(id, goesOn || attempt === 1) })));
@@ -319,7 +319,7 @@ export class SharedLanes<T> implements Work<T> {
     const stops = () => {
       for (const { id, stop } of row.batch) if (stop !== undefined && this.#items.has(id)) this.#stop(id, stop as Ending);
     };
-    // Before it begins: what was to end while nobody worked on it ends without a run.
+    // Before it begins: an item that was cancelled while it was unclaimed ends without a run.
     if (!goesOn) stops();
     this.#options.worker.start(claim);
     if (goesOn) stops();

@@ -11,12 +11,12 @@ import type { Elsewhere } from "../core/flow/work.ts";
 import { isWatched, LiveAnswers } from "./live-answers.ts";
 import { closeRecords, type LastingLanes, notResumed, takenUp, unfinishedTasks, type Verdict } from "./recover.ts";
 
-/** What tasks of several daemons stand on. */
+/** Dependencies of sharing tasks between daemons. */
 export interface SharedTasksDeps {
   readonly pipeline: Pipeline;
   readonly store: Pick<StateStore, "nodes">;
   readonly rows: StoreWork;
-  /** Tells the lanes of a task that waits in one of them. */
+  /** Adds a task that waits in a lane to the lanes. */
   know(task: Task): void;
   /** Wakes the other daemons. */
   tell(): void;
@@ -37,9 +37,9 @@ export class SharedTasks implements Elsewhere, LastingLanes {
   readonly #core: Store;
   readonly #log: Log;
   #judge: ((record: TaskRecord, own: boolean) => Verdict) | undefined;
-  /** The names of the other daemons that live, and the boots of which what they left was looked through. */
+  /** Names of the other living daemons, and the boots whose leftovers have been checked. */
   #others: ReadonlySet<string> = new Set();
-  /** The names of all that the state has heard of. */
+  /** The names of all nodes in the shared state. */
   #known: ReadonlySet<string> = new Set();
   #seen = false;
   #looked = new Set<number>();
@@ -69,14 +69,17 @@ export class SharedTasks implements Elsewhere, LastingLanes {
     return this.#core.collection<TaskRecord>(TRACES, { indexes: TRACE_INDEXES });
   }
 
-  /** Whether another daemon lives, as far as the last look could tell; before the first one that may be. */
+  /** Whether another daemon was alive at the last poll; true before the first one. */
   get shared(): boolean {
     return !this.#seen || this.#others.size > 0;
   }
 
-  // ── what a claim is about ─────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── the tasks of a claim ──────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** The record as it enters its lane, for whom it is claimed by. Nobody has written it since it was accepted, or it is not this daemon's any more. */
+  /**
+   * Returns the writes that store the record as it enters its lane, for the daemon that claims it. They fail if the record was changed since it was
+   * accepted: then it no longer belongs to this daemon.
+   */
   stored(task: Task): readonly Op[] {
     const { id } = task.record;
     const version = this.#versions.get(id) ?? 1;
@@ -99,7 +102,7 @@ export class SharedTasks implements Elsewhere, LastingLanes {
       ? takenUp(record, silent, now(), "takeover", `interrupted on node ${from} and resumed on node ${this.#node}`)
       : takenUp(record, silent, now());
     if (moved) this.#log.info({ task: id, agent: record.agent, from }, "a task of another node is taken over");
-    // One that was given up here is over for those who waited for it, also where its turn has not ended yet.
+    // A task that was given up here has ended for its callers, also if its turn has not ended yet.
     let task = known ?? pipeline.tasks.get(id);
     if (task?.state === "settled" || task?.ending?.kind === "interrupted") task = undefined;
     if (task === undefined) task = this.#made(fresh);
@@ -120,7 +123,7 @@ export class SharedTasks implements Elsewhere, LastingLanes {
     task.record.steps.push({ name: "session", kind: "prepare", at: now(), output: `moved ${from} -> ${this.#node}` });
   }
 
-  /** A task of this node that waits in its lane. */
+  /** Creates a task of this node that waits in its lane. */
   #made(record: TaskRecord): Task {
     const { pipeline } = this.#deps;
     const task = createTask({ ...record, owner: this.#node }, pipeline.deps.live(), { keep: true });
@@ -131,7 +134,7 @@ export class SharedTasks implements Elsewhere, LastingLanes {
     return task;
   }
 
-  /** A task that entered here has ended elsewhere: its callers get what is stored of it. */
+  /** A task that entered here has ended elsewhere: its callers get the stored result. */
   ended(task: Task): void {
     const { pipeline } = this.#deps;
     const { record } = task;
@@ -150,7 +153,7 @@ export class SharedTasks implements Elsewhere, LastingLanes {
     });
   }
 
-  // ── what others work on ───────────────────────────────────────────────────────────────────────────────────────────────────
+  // ── work of other daemons ─────────────────────────────────────────────────────────────────────────────────────────────────
 
   running(): readonly RunningTask[] {
     return this.#running.filter(({ id }) => this.#deps.pipeline.tasks.get(id) === undefined);
@@ -189,7 +192,7 @@ export class SharedTasks implements Elsewhere, LastingLanes {
       await pipeline.inRoot(task, () => pipeline.finish([task], endedOutcome(ending)));
       return true;
     }
-    // Who works on it sees the mark within a second or two.
+    // The daemon that works on it sees the mark within a second or two.
     while ((await this.#records.get(id))?.value.status === "in-flight") await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     return true;
   }
@@ -211,9 +214,9 @@ export class SharedTasks implements Elsewhere, LastingLanes {
     const { rows } = this.#deps;
     await rows.sweep();
     await this.look();
-    // Before anything comes in here the others have seen that they are not alone: from then on they acknowledge what has its place.
+    // Waits until the other daemons have seen this one before any message is accepted: from then on they acknowledge placements.
     if (this.shared) await new Promise((resolve) => setTimeout(resolve, SEEN_MS));
-    // What no daemon of this state has accepted was copied here from another one.
+    // A record that no daemon of this state has accepted was copied here from another one.
     const own = records.filter(({ owner = this.#node }) => owner === this.#node || !this.#known.has(owner));
     const out = await this.#outOfLanes(own.map(({ id }) => id));
     const found: { record: TaskRecord; kept: boolean }[] = [];
@@ -233,7 +236,7 @@ export class SharedTasks implements Elsewhere, LastingLanes {
     return (await this.#deps.rows.cancel(id, taken)) === "removed";
   }
 
-  /** What is looked at every second: who lives, what they work on, and what those left who died since. */
+  /** Polls every second: the living daemons, their work, and the leftovers of those that died since. */
   async look(): Promise<void> {
     const { store, pipeline } = this.#deps;
     const nodes = (await store.nodes?.()) ?? [];
@@ -259,7 +262,7 @@ export class SharedTasks implements Elsewhere, LastingLanes {
     this.#queued = theirs.filter(({ attempts }) => attempts === 0).map((record) => describeTask(this.#shown(record)));
   }
 
-  /** What daemons accepted and had not brought to a lane when they died begins anew. */
+  /** Restarts tasks that daemons accepted and had not brought to a lane when they died. */
   async #adopt(names: ReadonlySet<string>): Promise<void> {
     const { pipeline } = this.#deps;
     const left = (await unfinishedTasks(this.#core)).filter(({ id, owner }) => owner !== undefined && names.has(owner) && pipeline.tasks.get(id) === undefined);

@@ -9,7 +9,7 @@ import { SharedLanes } from "./shared-lanes.ts";
 import type { LaneRules } from "./shared-lanes-options.ts";
 import { SharedTasks } from "./shared-tasks.ts";
 
-/** A lease is for as long as its daemon lives; milliseconds until one that ended is asked for again. */
+/** A lease is held for as long as its daemon lives; milliseconds until an ended one is requested again. */
 const LEASE_MS = 10_000;
 const AGAIN_MS = 1_000;
 
@@ -92,7 +92,7 @@ function staysHere({ deps }: Pipeline, { record, live }: Task): boolean {
   return tier !== undefined && bindsSessions(tier);
 }
 
-/** How the agent of a lane takes what waits for it, as it is configured now: turns side by side, over all daemons, and its queue mode. */
+/** Returns the current rules of a lane's agent: concurrent turns, over all daemons, and its queue mode. */
 function rulesOf({ absence, deps }: Pipeline, lane: string): LaneRules {
   // As `laneAgent` names it: an agent of another node with the name of that node before it.
   const [agent = "", node] = lane.split("/").reverse();

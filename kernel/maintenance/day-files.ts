@@ -2,7 +2,7 @@ import type { Dirent } from "node:fs";
 import { readdir, rmdir, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** What plugins keep by the day: any file `history/.../<YYYY-MM-DD>.<ending>` in a plugin's own folder. */
+/** A daily file of a plugin: any `history/.../<YYYY-MM-DD>.<ending>` in its own folder. */
 interface DayFile {
   readonly path: string;
   readonly day: string;
@@ -11,7 +11,7 @@ interface DayFile {
 const NAME = /^(\d{4}-\d\d-\d\d)\.[a-z]+$/;
 const FOLDER = "history";
 
-/** What there is of such files. */
+/** Total size and number of such files. */
 export interface Kept {
   readonly bytes: number;
   readonly files: number;
@@ -29,7 +29,7 @@ export async function dropDays(plugins: string, before: number): Promise<number>
   return gone;
 }
 
-/** Removes the oldest days as long as there are more than `most` bytes of them, and answers what is left. */
+/** Removes the oldest days until at most `most` bytes of them remain, and resolves with the rest. */
 export async function keepDays(plugins: string, most: number): Promise<Kept> {
   const found: (DayFile & { readonly size: number })[] = [];
   for await (const file of dayFiles(plugins)) found.push({ ...file, size: (await stat(file.path).catch(() => undefined))?.size ?? 0 });

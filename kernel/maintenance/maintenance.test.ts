@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../test/kit/store.ts";
 import { createLog } from "../base/log.ts";
-import { claimMinute } from "../schedule/job-records.ts";
+import { stateStore } from "../base/state-store.ts";
+import { createBegunMinutes } from "../schedule/begun-minutes.ts";
 import { createForgetting, startMaintenance } from "./maintenance.ts";
 
 const HOUR = 3_600_000;
@@ -10,15 +11,16 @@ const START = Date.parse("2026-01-01T12:00:00Z");
 
 /** A store that is looked after for hours on end, with a clock that can be wrong. */
 function setUp() {
-  const store = openStore({ file: ":memory:", log: createLog({ destination: "none", secrets: () => [] }) }).scope("core");
+  const store = stateStore(openStore({ file: ":memory:", log: createLog({ destination: "none", secrets: () => [] }) })).scope("core");
   let time = START;
   let wrong = 0;
   const now = () => time + wrong;
   const dedup = store.collection<{ at: number }>("dedup", { indexes: ["at"] });
+  const minutes = createBegunMinutes({ node: "n1", store, now, isDead: async () => false });
   const daemon = () => createForgetting(store, now, () => time - START);
   return {
     daemon,
-    claim: (minute: string) => claimMinute(store, "job", minute, now()),
+    claim: (minute: string) => minutes.claim("job", minute),
     accept: (key: string) => dedup.put(key, { at: now() }),
     known: async () => [...(await dedup.list()).map(({ key }) => key), ...(await store.collection("minutes").list()).map(({ key }) => key)].sort(),
     async run(look: () => Promise<void>, hours: number) {
@@ -68,7 +70,7 @@ describe("forgetting", () => {
 
 it("retention.maxMegabytes holds for a daemon that never lives for a minute, too: the size is looked at soon after a start", async () => {
   const log = createLog({ destination: "none", secrets: () => [] });
-  const core = openStore({ file: ":memory:", log }).scope("core");
+  const core = stateStore(openStore({ file: ":memory:", log })).scope("core");
   const soon: (() => Promise<void>)[] = [];
   let pruned = 0;
   await startMaintenance({

@@ -13,18 +13,18 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const FIRST_MS = 5 * MINUTE_MS;
-/** When the size is looked at for the first time. */
+/** Delay of the first check of the size. */
 const FIRST_SIZE_MS = 5_000;
 /** As long as a sender may repeat itself, or a clock be wrong. */
 const KEPT_MS = 7 * DAY_MS;
 const CUTOFF = "forget";
-/** How soon a reader hears what happens on another daemon. */
+/** Interval of the exchange of events with other daemons. */
 const EXCHANGE_MS = 250;
-/** How often the clocks are compared, and from which difference on that is told. */
+/** Interval of comparing the clocks, and the smallest difference that is reported. */
 const CLOCK_MS = 5_000;
 const SKEW_MS = 2_000;
 
-/** Starts what is done beside the work, now and then: it ends with the schedule. */
+/** Starts the periodic maintenance jobs: they end with the schedule. */
 export async function startMaintenance(deps: MaintenanceDeps): Promise<void> {
   const { workspaces, folder, dataFolder, log, bus, now, settings } = deps;
   const { store, core, schedule } = deps.runtime;
@@ -80,7 +80,7 @@ export async function startMaintenance(deps: MaintenanceDeps): Promise<void> {
   const { exchange, hints, time } = store;
   if (exchange !== undefined) {
     const look = createSiblingEvents({ exchange, ...(hints === undefined ? {} : { hints }), bus, log });
-    // What happens from here on is news on all of them.
+    // Events from here on are news for all daemons.
     await look();
     schedule.every(EXCHANGE_MS, look);
   }
@@ -117,9 +117,10 @@ interface Moment {
 }
 
 /**
- * Forgets dedup keys and claims of minutes when they are a week old, once a day; `older` is then told the time. A wall clock that is ahead would make all of them old, and when it is right again what was done would be done twice: so each day's time is noted, and only
- * what is older than a note counts as a week old when a week by the steady clock has passed since. Notes from a clock that was ahead are
- * dropped when it is set back. `node`: of several daemons on the state, each with notes of its own. The answer looks once.
+ * Creates the daily job that deletes dedup keys and minute claims older than a week; it then calls `older` with the time. A wall clock that runs
+ * ahead would make all of them old, and once it is corrected, work would be repeated: so each day's time is noted by both clocks, and only keys older
+ * than a note made a week ago by the steady clock are deleted. Notes from a clock that was ahead are dropped when it is set back. `node`: of several
+ * daemons on the state, each with notes of its own. The returned function runs the job once.
  */
 export function createForgetting(
   store: Store,
@@ -159,7 +160,7 @@ async function forget(store: Store, before: number): Promise<void> {
   }
 }
 
-/** Removes what killed writers left beside the configuration, in the data folder and in the folder of each plugin. */
+/** Removes temporary files of killed writers beside the configuration, in the data folder and in the folder of each plugin. */
 async function sweepLeftovers(folder: string, dataFolder: string): Promise<void> {
   const plugins = join(dataFolder, "plugins");
   const found = await readdir(plugins, { withFileTypes: true }).catch(() => []);

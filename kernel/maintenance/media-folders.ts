@@ -2,13 +2,13 @@ import type { Dirent } from "node:fs";
 import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 
-/** Only what the kernel itself names so is ever removed. */
+/** Names that the kernel itself creates: only these are ever removed. */
 const TASK = /^task_[a-z0-9]+$/;
 
-/** What became of a task that files came with. */
+/** State of a task with files. */
 export type TaskState = "gone" | "ended" | "in-flight";
 
-/** Removes the files of tasks whose trace is gone from `folder`, where each task has a folder of its own. Answers how many tasks these were. */
+/** Removes the files of tasks whose trace no longer exists from `folder`, which has one folder per task. Resolves with the number of these tasks. */
 export async function dropMedia(folder: string, stateOf: (task: string) => Promise<TaskState>): Promise<number> {
   let gone = 0;
   for (const { name } of await tasksIn(folder)) {
@@ -19,7 +19,7 @@ export async function dropMedia(folder: string, stateOf: (task: string) => Promi
   return gone;
 }
 
-/** Removes the files of the oldest tasks that have ended, as long as there are more than `most` bytes. Answers what is left. */
+/** Removes the files of the oldest ended tasks until at most `most` bytes remain. Resolves with the rest. */
 export async function keepMedia(folder: string, most: number, stateOf: (task: string) => Promise<TaskState>): Promise<number> {
   const found: { readonly name: string; readonly bytes: number }[] = [];
   for (const { name } of await tasksIn(folder)) found.push({ name, bytes: await bytesIn(join(folder, name)) });

@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import type { NodeAbout } from "@svc/sdk";
 import { type ConfigPath, isRecord } from "../base/config-path.ts";
-import { secretPlaces } from "../base/config-text/secrets.ts";
+import { PASSWORD, secretPlaces } from "../base/config-text/secrets.ts";
 import type { MaintenanceDeps } from "../core/boot/maintenance-port.ts";
 
-/** What each machine has of its own. */
+/** Settings that differ between machines by design. */
 const OWN = new Set(["$schema", "node", "store"]);
 const MOST_TROUBLES = 10;
 const MOST_CHARS = 300;
 const DIGEST_CHARS = 8;
 
-/** What this daemon tells the others on its store. Cheap to ask again: digests are made anew only for another configuration. */
+/** Creates the function that describes this daemon to the others on its store. Cheap to call again: digests are only recomputed for another configuration. */
 export function createNodeAbout({ settings, health, address }: Pick<MaintenanceDeps, "settings" | "health" | "address">): () => NodeAbout {
   let of: unknown;
   let digests: NodeAbout["settings"] = {};
@@ -32,7 +32,7 @@ export function createNodeAbout({ settings, health, address }: Pick<MaintenanceD
   };
 }
 
-/** A digest of each setting by its path, two levels deep; what stands where a credential is counts for none, unless it names a variable. */
+/** Returns a digest of each setting by its path, two levels deep; values of credentials are excluded, unless they reference a variable. */
 export function settingDigests(
   raw: Readonly<Record<string, unknown>>,
   secretsOf: (raw: Readonly<Record<string, unknown>>) => readonly { readonly path: ConfigPath; readonly value: string }[],
@@ -60,10 +60,7 @@ const digestOf = (value: unknown): string =>
     .digest("hex")
     .slice(0, DIGEST_CHARS);
 
-/** The password that an address may hold before its host. */
-const PASSWORD = /^([a-z][\w+.-]*:\/\/[^\s/@:]*:)[^\s/@]+(?=@)/i;
-
-/** The order of an object's keys is no difference, and a password in an address tells nothing. */
+/** Ignores the order of an object's keys, and masks the password in an address. */
 function sorted(value: unknown): unknown {
   if (typeof value === "string") return value.replace(PASSWORD, (whole, begin: string) => (whole.includes("${") ? whole : begin));
   if (Array.isArray(value)) return value.map(sorted);

@@ -4,7 +4,7 @@ import type { RestartDeps, RestartRequest, Restarts } from "../core/boot/mainten
 
 /** `shutdown.restart` (001:L208). */
 export interface RestartRules {
-  /** A regular expression for those who may restart at once; unset means anyone (CFG-15). */
+  /** Regular expression for those who may restart at once; unset: anyone (CFG-15). */
   readonly allowBy?: string;
   /** `HH:MM`, local time: a minute of the day in which everyone may. */
   readonly window?: string;
@@ -33,7 +33,7 @@ export function judgeRestart({ allowBy, window, windowWaitMinutes }: RestartRule
   };
 }
 
-/** The requests to restart a daemon, judged by `shutdown.restart` of the live configuration. */
+/** Handles requests to restart a daemon, by the rules of `shutdown.restart` in the live configuration. */
 export function createRestarts({ config, now, begin }: RestartDeps): Restarts {
   let scheduled: { readonly at: number; timer: NodeJS.Timeout } | undefined;
 
@@ -69,7 +69,7 @@ export function createRestarts({ config, now, begin }: RestartDeps): Restarts {
   };
 }
 
-/** A pattern that cannot be used allows nobody: the configuration's check has said so. */
+/** An invalid pattern admits no one: the check of the configuration has reported it. */
 const matches = (pattern: string, by: string): boolean => patternTrouble(pattern) === undefined && compilePattern(pattern).test(by);
 
 /** Where its minute is running, that is now. */

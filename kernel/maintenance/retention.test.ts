@@ -6,6 +6,7 @@ import { type Log, put } from "@svc/sdk";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { openStore } from "../../test/kit/store.ts";
+import { stateStore } from "../base/state-store.ts";
 import { newTaskId, type TaskRecord, TRACE_INDEXES, TRACES } from "../core/flow/record.ts";
 import { createTraces } from "../core/flow/traces.ts";
 import { createForgetting } from "./maintenance.ts";
@@ -30,7 +31,7 @@ function openFolder(retention: object = {}) {
   const plugins = join(folder, "plugins");
   const media = join(folder, "media");
   const clock = { wall: start, ran: 1_000_000 };
-  const store = openStore({ file, now: () => clock.wall, monotonic: () => clock.ran });
+  const store = stateStore(openStore({ file, now: () => clock.wall, monotonic: () => clock.ran }));
   const core = store.scope("core");
   core.collection(TRACES, { indexes: TRACE_INDEXES });
   const told: string[] = [];

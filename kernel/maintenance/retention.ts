@@ -19,29 +19,29 @@ export function readRetention(config: Readonly<Record<string, unknown>>): Retent
   return { traceDays, historyDays, maxMegabytes };
 }
 
-/** What retention needs. */
+/** Dependencies of retention. */
 export interface RetentionDeps {
   readonly store: Pick<StateStore, "size" | "shrink">;
   readonly core: Pick<ScopedStore, "prune" | "keyBefore" | "fill" | "journal" | "collection">;
   /** The folders of plugins; undefined where nothing is kept on disk. */
   readonly plugins: string | undefined;
-  /** The folder with the files that came with messages; undefined where nothing is kept on disk. */
+  /** The folder of the files attached to messages; undefined if nothing is stored on disk. */
   readonly media: string | undefined;
   readonly log: Log;
-  /** Whether the rows are this daemon's to prune, and not those of another one on the same state. Default: they are. */
+  /** Whether this daemon prunes the rows, and not another one on the same state. Default: it does. */
   leads?(): Promise<boolean>;
   rules(): RetentionRules;
-  /** Tells people what went for want of room. */
+  /** Reports deletions for lack of space. */
   tell(summary: string, data: Readonly<Record<string, unknown>>): void;
 }
 
-/** Lets go what has been kept long enough, and the oldest of it when there is too much. Always in steps of a few milliseconds. */
+/** Deletes rows that are old enough, and the oldest ones when there are too many. Always in steps of a few milliseconds. */
 export interface Retention {
-  /** What is older than the rules say, as seen from `at`, in Unix milliseconds. */
+  /** Deletes rows older than the rules permit, as seen from `at`, in Unix milliseconds. */
   byAge(at: number): Promise<void>;
-  /** The oldest traces and histories, as long as they are more than the rules allow, but for the newest traces; then gives free space back. */
+  /** Deletes the oldest traces and histories while their size exceeds the limits, but not the newest traces; then frees space on disk. */
   bySize(): Promise<void>;
-  /** Goes on with what an upgrade left to do. Resolves when all is done. */
+  /** Completes the remaining work of an upgrade. Resolves when all is done. */
   settle(): Promise<void>;
 }
 
@@ -52,16 +52,16 @@ const FILLED_ROWS = 200;
 const PAUSE_MS = 15;
 /** The newest traces stay, whatever a clock says of their age. */
 const NEWEST = 1_000;
-/** So many stay however full it is: what somebody else has filled the database with must not cost all that is known of the work. */
+/** Number of rows that stay even if the database is full: foreign data that fills it must not cost all records of the work. */
 const NEWEST_FULL = 100;
-/** Looks at the size between two walks through the folders of histories. */
+/** Number of size checks between two scans of the history folders. */
 const LOOKS_TRUSTED = 60;
 const STARTS_KEPT = 200;
 /** Pruned to this part of the bound, so that it is not reached again at once. */
 const ROOM = 0.95;
-/** Free space of that much stays in the file for what comes. */
+/** Free space that stays in the file for new rows. */
 const FREE_BYTES = 4 * MEGABYTE;
-/** The first key of today's form: older rows have none that tell their age. */
+/** The first key of the current form: older rows have keys without a time. */
 const FIRST = "task_0";
 const SPARED = { field: "status", value: "in-flight" } as const;
 

@@ -3,7 +3,7 @@ import { paced } from "../base/paced.ts";
 import type { StateStore } from "../base/state-store.ts";
 import type { Bus } from "../core/bus/bus.ts";
 
-/** What the exchange stands on. */
+/** Dependencies of the exchange. */
 export interface SiblingEventsDeps {
   readonly exchange: NonNullable<StateStore["exchange"]>;
   readonly hints?: StateStore["hints"];
@@ -11,14 +11,14 @@ export interface SiblingEventsDeps {
   readonly log: Log;
 }
 
-/** How soon what happens is told where somebody waits to be woken: what happens in between goes along. */
+/** Delay before an event is sent to waiting daemons: later ones in that time are batched with it. */
 const GATHER_MS = 50;
 /** Events that wait for the store; older ones are let go, and the others see that they are missing. */
 const WAITING = 5_000;
 
 /**
- * What daemons on one state tell each other: each call hands over what happened here since the last one and takes in what happened elsewhere.
- * Readers of one daemon so hear all. What the others told before the first call is history: the buffer has it, and no stream is told.
+ * Exchanges events between daemons on one state: each call sends the events of this daemon since the last call and receives those of the others. So
+ * readers of one daemon receive all. Events from before the first call are history: the buffer gets them, but no stream does.
  */
 export function createSiblingEvents({ exchange, hints, bus, log }: SiblingEventsDeps): () => Promise<void> {
   let waiting: string[] = [];
@@ -36,7 +36,7 @@ export function createSiblingEvents({ exchange, hints, bus, log }: SiblingEvents
   });
 
   const look = async () => {
-    // More may come, and the oldest of them go, while the store is asked.
+    // While the store works, more events may arrive and the oldest may be dropped.
     const [sent, at] = [[...waiting], first];
     try {
       const news = await exchange(at, sent);

@@ -3,13 +3,13 @@ import { dirname } from "node:path";
 import { type Agent, type Log, withTimeout } from "@svc/sdk";
 import type { Workspaces } from "../core/boot/maintenance-port.ts";
 
-/** How long one folder may take, and how long all of them may hold up a start, in milliseconds. */
+/** Timeout of one folder, and of all of them during a start, in milliseconds. */
 const ONE_MS = 5_000;
 const PATIENCE_MS = 2_000;
 /** Calls that a file system does not answer each keep one of the few threads on which all files are read and written. */
 const HANGING = 1;
 
-/** `onChange` hears the problems when an agent lost its folder or has it again. `makeFolder` is replaced in tests. */
+/** `onChange` receives the problems when an agent's folder disappears or is back. `makeFolder` is replaced in tests. */
 export function createWorkspaces(
   log: Log,
   onChange: (problems: ReadonlyMap<string, string>) => void,
@@ -71,7 +71,10 @@ export function createWorkspaces(
   };
 }
 
-/** Whether it is new. Each folder is tried once before and once after its parent: `mkdir` with `recursive` goes on for ever where a file system denies both (in /proc). */
+/**
+ * Returns whether the folder is new. Each folder is tried once before and once after its parent: `mkdir` with `recursive` never returns if a file
+ * system refuses both (in /proc).
+ */
 async function makeFolder(path: string): Promise<boolean> {
   try {
     await mkdir(path);

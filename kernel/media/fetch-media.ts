@@ -8,7 +8,7 @@ import { inScope } from "../core/host/call.ts";
 import type { Live } from "../core/host/live.ts";
 import type { ProvidedChannel } from "../core/host/scope.ts";
 
-/** How much is fetched for one turn. */
+/** Limits of fetching for one turn. */
 export interface MediaLimits {
   readonly files: number;
   /** All of a turn together. */
@@ -18,7 +18,7 @@ export interface MediaLimits {
 
 const LIMITS: MediaLimits = { files: 20, bytes: 25 * 1_048_576, ms: 30_000 };
 const PARALLEL = 4;
-/** A platform that cannot now is asked so often within the time. */
+/** Number of attempts within the time limit when a platform is temporarily unavailable. */
 const TRIES = 4;
 const PAUSE_MS = 500;
 const NAME_CHARS = 80;
@@ -26,7 +26,7 @@ const NAME_CHARS = 80;
 type Messages = Turn["messages"];
 type Outcome = { readonly path: string; readonly size: number; readonly type?: string } | { readonly refused: string };
 
-/** One handle of a message, and what became of it. */
+/** One handle of a message, and the result of fetching it. */
 interface Wanted {
   readonly message: Inbound;
   readonly media: Media & { readonly handle: string };
@@ -83,7 +83,7 @@ async function work(queue: Wanted[], fetching: Fetching): Promise<void> {
   }
 }
 
-/** Found where an earlier run has put it, or asked of the platform. What it claims of itself decides nothing but what is not even asked for. */
+/** Reads a file that an earlier run has stored, or fetches it from the platform. The declared size and type only decide what is not fetched at all. */
 async function fetchOne({ message, media }: Wanted, fetching: Fetching): Promise<Outcome> {
   const { folder, limits, live } = fetching;
   const name = createHash("sha256").update(media.handle).digest("hex").slice(0, 24);
@@ -95,7 +95,7 @@ async function fetchOne({ message, media }: Wanted, fetching: Fetching): Promise
   const claimed = typeof media.size === "number" && media.size > 0 ? media.size : 0;
   const refused = admit(claimed, fetching);
   if (refused !== undefined) return refused;
-  /** Taken off the room of the turn, and given back unless the file is stored. */
+  /** Reserved from the size limit of the turn, and released unless the file is stored. */
   let reserved = claimed;
   try {
     const channel = live.channels.get(message.channel);
@@ -125,7 +125,7 @@ async function fetchOne({ message, media }: Wanted, fetching: Fetching): Promise
   }
 }
 
-/** The platform's answer. One that cannot now is asked again within the time; one that hangs is left at its end. */
+/** Downloads a file from the platform. A temporary failure is retried within the time limit; a call that hangs is abandoned at its end. */
 async function ask({ thing, scope }: ProvidedChannel, { handle, kind, type, size }: Wanted["media"], signal: AbortSignal) {
   const given: Media = { handle, kind, ...(type === undefined ? {} : { type }), ...(size === undefined ? {} : { size }) };
   const both = AbortSignal.any([signal, scope.abort.signal]);
@@ -151,7 +151,7 @@ function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   });
 }
 
-/** Told by the bytes, so that programs which go by the ending see what it is. */
+/** Derives the extension from the bytes, so that programs which rely on it recognise the type. */
 function endingOf(data: Uint8Array): string {
   const starts = (...bytes: readonly number[]) => bytes.every((byte, at) => data[at] === byte);
   if (starts(0x89, 0x50, 0x4e, 0x47)) return "png";
@@ -160,7 +160,7 @@ function endingOf(data: Uint8Array): string {
   return starts(0x52, 0x49, 0x46, 0x46) && Buffer.from(data.subarray(8, 12)).toString("latin1") === "WEBP" ? "webp" : "bin";
 }
 
-/** The message with its files; what it did not get stands in its words. */
+/** Returns the message with its files; missing ones are named in its text. */
 function withFiles(message: Inbound, wanted: readonly Wanted[]): Inbound {
   const own = wanted.filter((one) => one.message === message);
   if (own.length === 0) return message;
@@ -180,7 +180,7 @@ function noteOf({ media, outcome }: Wanted): string[] {
   return outcome !== undefined && "refused" in outcome ? [`(${nameOf(media)} was not taken: ${outcome.refused}.)`] : [];
 }
 
-/** Names come from senders: one line of words, and nothing but words. */
+/** Names come from senders: reduced to one line without control characters. */
 const nameOf = ({ name, kind }: Media): string => {
   const plain = (name ?? "").replace(/[\p{C}\p{Z}]+/gu, " ").trim();
   return plain === "" ? `a file (${kind})` : [...plain].slice(0, NAME_CHARS).join("");

@@ -5,12 +5,12 @@ import type { KernelParts } from "../core/boot/kernel-parts.ts";
 import type { JobBook, Schedule } from "../core/boot/schedule-port.ts";
 import type { Capabilities, PluginScope } from "../core/host/capabilities.ts";
 
-/** Of `ctx.tasks`: what looks, and starts, sends and ends nothing. */
+/** Methods of `ctx.tasks` that only read. */
 const LOOKS: ReadonlySet<string> = new Set(["withheld", "running", "queued"]);
 
 /**
- * The rooms of a kernel that only looks: no request and no connection goes out, no program starts, no file changes, no job's time comes. What a
- * plugin asks for in vain is refused with `SVC_REHEARSAL_CLOSED`, but for changes of files, which are passed over: plugins keep notes.
+ * Returns the parts of a kernel that only reads: no network request or connection, no program started, no file changed, no job run. Other uses by a
+ * plugin are refused with `SVC_REHEARSAL_CLOSED`, except changes of files, which are ignored: plugins write notes.
  */
 export function closedParts(parts: KernelParts, { trusted }: { readonly trusted: boolean }): KernelParts {
   const { rows } = parts.capabilities;
@@ -31,7 +31,7 @@ export function closedParts(parts: KernelParts, { trusted }: { readonly trusted:
   };
 }
 
-/** What plugins are lent, without what would begin work or change the configuration. */
+/** Wraps the capabilities of plugins without those that would begin work or change the configuration. */
 export function closedCapabilities(capabilities: Pick<Capabilities, "ensure" | "make">): Pick<Capabilities, "ensure" | "make"> {
   return {
     ensure: (declared) => capabilities.ensure(declared),
@@ -54,7 +54,7 @@ function refusing<T>(plugin: string, capability: string, own?: { readonly made: 
   const call = refuse("");
   return new Proxy(call, {
     get(_target, name) {
-      // Awaited by chance, it is no promise.
+      // `await` on it must not treat it as a promise.
       if (typeof name === "symbol" || name === "then") return undefined;
       return own?.keeps(name) === true ? (own.made as Methods)[name] : capability === "spawn" ? refuse(name) : async () => refuse(name)();
     },

@@ -2,7 +2,7 @@ import type { TaskRecord } from "../core/flow/record.ts";
 import { differingLines } from "../editor/line-difference.ts";
 import type { Finding, RehearsedTask, RehearsedText } from "./rehearsed-task.ts";
 
-/** One fact that two rehearsals see differently; absent on the side that has none. */
+/** One fact that differs between two rehearsals; absent on the side that lacks it. */
 export interface Difference {
   /** Such as `agent`, `layer identity` or `text`. */
   readonly what: string;
@@ -13,28 +13,28 @@ export interface Difference {
   readonly more?: number;
 }
 
-/** How one task would go with the other configuration, against the present one. */
+/** Comparison of one task under the other configuration and the present one. */
 export interface TaskComparison {
   readonly id: string;
   readonly agent: string;
   readonly same: boolean;
-  /** It would be dropped, refused or not prepared on one side. */
+  /** The task would be dropped, refused or not prepared on one side. */
   readonly ended?: Difference;
   readonly route: readonly Difference[];
   readonly context: readonly Difference[];
   readonly delivery: readonly Difference[];
-  /** What went wrong with the other configuration alone. */
+  /** Findings of the other configuration alone. */
   readonly findings: readonly Finding[];
-  /** What went wrong with the present one. */
+  /** Findings of the present one. */
   readonly present: readonly Finding[];
-  /** Where the present configuration does not come to what was recorded: files, settings or plugins have changed since. */
+  /** Differences between the present configuration and the record: files, settings or plugins have changed since. */
   readonly since: readonly string[];
 }
 
 const MOST_LINES = 20;
 const LONGEST_LINE = 200;
 
-/** Compares what two configurations make of one recorded task. */
+/** Compares the rehearsals of one recorded task under two configurations. */
 export function compareTasks(record: TaskRecord, present: RehearsedTask, other: RehearsedTask): TaskComparison {
   const ended = different("end", present.ended, other.ended);
   const known = new Set(present.findings.map(findingKey));
@@ -89,7 +89,7 @@ const size = ({ characters }: RehearsedText): string => `${characters} character
 
 function texts(what: string, before: string, after: string): Difference[] {
   if (before === after) return [];
-  // Of a text that is not there no empty line is shown.
+  // A missing text shows no empty line.
   const all = differingLines(before, after).filter(({ sign }) => (sign === "-" ? before : after) !== "");
   const lines = all.slice(0, MOST_LINES).map(({ sign, line }) => `${sign} ${short(line)}`);
   return [{ what, lines, ...(all.length > lines.length ? { more: all.length - lines.length } : {}) }];

@@ -4,7 +4,7 @@ import type { StateStore } from "../base/state-store.ts";
 import { type TaskRecord, TRACES } from "../core/flow/record.ts";
 import type { Batch } from "./rehearsal.ts";
 
-/** Which recorded tasks; of all that fit, the newest. */
+/** Filter of recorded tasks; the newest of all matches. */
 export interface TurnQuery {
   readonly task?: string;
   readonly agent?: string;
@@ -29,7 +29,7 @@ export async function recordedTurns(store: StateStore, { task, agent, since = 0,
     const page = await records.list({ reverse: true, limit: PAGE, ...(after === undefined ? {} : { after }) });
     for (const { value } of page) {
       if (value.startedAt < since) return batches;
-      // Rows of old versions have no message; what another turn has answered comes with that one.
+      // Rows of old versions have no message; a task answered by another one's turn is read with that one.
       if (value.inbound === undefined || value.lead !== undefined || value.status === "in-flight") continue;
       if (agent !== undefined && value.agent !== agent) continue;
       batches.push(await batchOf(value, records));

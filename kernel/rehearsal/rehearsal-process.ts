@@ -11,32 +11,32 @@ import type { Batch, RehearsalOptions } from "./rehearsal.ts";
 import type { Finding, RehearsedTask } from "./rehearsed-task.ts";
 import type { Walls } from "./walls.ts";
 
-/** What the process says, a line each. */
+/** Messages of the process, a line each. */
 export type Said =
   | { readonly ready: { readonly plugins: readonly PluginStatus[]; readonly findings: readonly Finding[] } }
   | { readonly fatal: { readonly code?: string; readonly message: string } }
   /** The step of the preparation that runs now. */
   | { readonly step: string }
-  /** It ends by itself, in the code of that plugin. */
+  /** The process is ending, in the code of that plugin. */
   | { readonly leaving: { readonly plugin?: string; readonly code: number } }
   | { readonly task: RehearsedTask };
 
 /** A rehearsal in a process of its own, which is started anew where a plugin ends it. */
 export interface RehearsalProcess {
   readonly plugins: readonly PluginStatus[];
-  /** What happened while the plugins were set up. */
+  /** Findings from setting up the plugins. */
   readonly findings: readonly Finding[];
-  /** Never rejects: what ended the process is a finding of the task. */
+  /** Never rejects: an end of the process becomes a finding of the task. */
   task(batch: Batch): Promise<RehearsedTask>;
   close(): Promise<void>;
 }
 
-/** How long a process may take to be ready, and to rehearse one task, in milliseconds. */
+/** Timeouts of becoming ready, and of rehearsing one task, in milliseconds. */
 const LIMITS = { readyMs: 120_000, taskMs: 45_000 };
-/** How often the process is started anew. */
+/** Upper limit of restarts of the process. */
 const MOST_STARTS = 6;
 
-/** Starts it and waits until it is ready. Throws `SVC_CONFIG_*` and what else keeps the configuration from starting, `SVC_REHEARSAL_ENDED`. */
+/** Starts it and waits until it is ready. Throws `SVC_CONFIG_*` and other errors that keep the configuration from starting, `SVC_REHEARSAL_ENDED`. */
 export async function startRehearsal(walls: Walls, options: RehearsalOptions, limits = LIMITS): Promise<RehearsalProcess> {
   let starts = 1;
   let running: Running | undefined = await begin(walls, options, limits.readyMs);
@@ -170,7 +170,7 @@ function saidIn(line: string): Said | undefined {
   }
 }
 
-/** The end of what it wrote to its errors. */
+/** Returns the end of its standard error. */
 function lastWords(stream: Readable): () => string {
   let text = "";
   stream.setEncoding("utf8").on("data", (chunk: string) => {

@@ -29,15 +29,15 @@ import { readEntry } from "../sources/source.ts";
 import { closedCapabilities, closedParts } from "./closed-parts.ts";
 import type { Finding, RehearsedDelivery, RehearsedTask } from "./rehearsed-task.ts";
 
-/** What is rehearsed with. */
+/** Options of a rehearsal. */
 export interface RehearsalOptions {
   /** Its folder is where relative paths start. */
   readonly file: string;
-  /** What the file holds, or would hold. */
+  /** Content of the file, current or proposed. */
   readonly text: string;
   /** Read, and never written. */
   readonly dataFolder: string;
-  /** Holds a copy of what the store keeps, which is written to. */
+  /** Folder with a copy of the store's state; it is written to. */
   readonly storeFolder: string;
   readonly known: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -47,14 +47,14 @@ export interface RehearsalOptions {
   readonly plugin?: string;
 }
 
-/** One configuration with its plugins, ready to be asked about recorded tasks. */
+/** One configuration with its plugins, ready to rehearse recorded tasks. */
 export interface Rehearsal {
   readonly plugins: readonly PluginStatus[];
-  /** What happened while the plugins were set up. */
+  /** Findings from setting up the plugins. */
   readonly findings: readonly Finding[];
-  /** The records of one turn, the first one's first; `step` hears which plugin is asked. Never rejects. */
+  /** Rehearses the records of one turn, the lead first; `step` receives the name of the plugin that is called. Never rejects. */
   task(batch: Batch, step: (name: string) => void): Promise<RehearsedTask>;
-  /** Notes an error that nobody caught. */
+  /** Records an uncaught error. */
   stray(error: unknown): void;
   /** Takes secrets of the configuration out of a text. */
   scrub(text: string): string;
@@ -65,8 +65,8 @@ export interface Rehearsal {
 export type Batch = readonly [TaskRecord, ...TaskRecord[]];
 
 /**
- * Sets up a kernel that answers what would become of tasks. Features are started; channels, engines and boards are set up and never started.
- * Throws `SVC_CONFIG_*` where the configuration could not be started with.
+ * Sets up a kernel that rehearses tasks. Features are started; channels, engines and boards are set up and never started. Throws `SVC_CONFIG_*` for a
+ * configuration that could not start.
  */
 export async function openRehearsal(given: KernelParts, options: RehearsalOptions): Promise<Rehearsal> {
   const { file, text, dataFolder, known, walled } = options;
@@ -74,7 +74,7 @@ export async function openRehearsal(given: KernelParts, options: RehearsalOption
   const folder = dirname(file);
   const env = loadEnvironment(folder, { ...options.env });
   const document = openDocument({ file, text }, env);
-  // Behind the walls of this process one that has a process of its own elsewhere needs none.
+  // This process is confined already: a plugin that otherwise runs in its own process needs no confinement here.
   const listed = [...entriesOf(document), ...(options.plugin === undefined ? [] : [options.plugin])];
   const entries = listed.map((entry) => (readEntry(entry).off ? entry : readEntry(entry).name));
   const host = createHost({ parts, known, entries, inline: [], folder, searchFolders: [dataFolder], dataFolder, quarantine: "read", env });
@@ -87,7 +87,7 @@ export async function openRehearsal(given: KernelParts, options: RehearsalOption
   const findings: Finding[] = [];
   host.report({ incident: ({ plugin, what, reason }) => void findings.push({ plugin, what, reason }), recovered: () => {} });
   const provided = await host.setUpStore(configuration.wanted, { node: assembly.node, log: assembly.log, env });
-  // It would be asked for state that is not a copy.
+  // Without a backup it would read state that is not a copy.
   if (provided.backup === undefined) throw fail("SVC_REHEARSAL_STORE", { store: provided.name });
   const store = stateStore(await provided.open({ folder: options.storeFolder, now: Date.now }));
   const { provide } = (await parts.http()).open({
@@ -151,7 +151,7 @@ interface Asked {
   step(name: string): void;
 }
 
-/** The steps of `pipeline.ts` for tasks that are over: the taps are asked again, and the engine's answer is the recorded one. */
+/** Runs the steps of `pipeline.ts` for tasks that have ended: the taps are called again, and the recorded answer replaces the engine's. */
 async function rehearseTask(recorded: Batch, { live, agents, runtime, render, step }: Asked): Promise<Omit<RehearsedTask, "id" | "findings">> {
   const [first] = recorded;
   const inbound: Inbound = { ...first.inbound, attempts: 0 };
@@ -175,7 +175,7 @@ async function rehearseTask(recorded: Batch, { live, agents, runtime, render, st
     const turn: Turn = { ...turnOf([one, ...others], settings as NonNullable<typeof settings>, new Promise(() => {}), first.startedAt), rehearsed: true };
     const { steps } = one.record;
     const control = { signal: one.abort.signal, prepareSeconds: settings?.preSpawnTimeoutSec ?? 0, steps, step };
-    // Nobody takes the turn over: that would begin work.
+    // No tap may take the turn: that would begin work.
     const untaken = { ...live, hooks: { ...live.hooks, dispatch: () => undefined } };
     try {
       const { context } = await prepareTurn(turn, baseContext(turn), untaken, control);
@@ -193,7 +193,7 @@ async function rehearseTask(recorded: Batch, { live, agents, runtime, render, st
   }
 }
 
-/** What the `deliver` taps and the channel make of the recorded answer. */
+/** Returns the recorded answer as the `deliver` taps and the channel would render it. */
 async function deliveryOf(
   record: TaskRecord,
   recorded: TaskRecord,

@@ -18,11 +18,11 @@ export interface RehearsedRoute {
   readonly node?: string;
   readonly conversation: string;
   readonly reply: Target;
-  /** What the agent is asked in place of the message. */
+  /** Prompt for the agent in place of the message. */
   readonly text?: string;
 }
 
-/** What would go out. */
+/** Delivery that would be sent. */
 export interface RehearsedDelivery {
   readonly channel: string;
   readonly chat: string;
@@ -34,15 +34,15 @@ export interface RehearsedDelivery {
   readonly parts: readonly string[];
 }
 
-/** What one configuration makes of one task. */
+/** Rehearsal of one task under one configuration. */
 export interface RehearsedTask {
   readonly id: string;
-  /** It would get no turn: dropped, refused, or its context could not be built. */
+  /** The task would get no turn: dropped, refused, or its context could not be built. */
   readonly ended?: string;
   readonly route?: RehearsedRoute;
-  /** The native session that it would go on with. */
+  /** The native session that the turn would resume. */
   readonly session?: string;
-  /** Absent where the agent lives on another node: it is built there. */
+  /** Absent if the agent lives on another node: its context is built there. */
   readonly context?: readonly RehearsedText[];
   /** Steps of the preparation that were passed over, with the reason. */
   readonly skipped?: readonly string[];

@@ -15,35 +15,35 @@ import { type RehearsalProcess, startRehearsal } from "./rehearsal-process.ts";
 import type { Finding } from "./rehearsed-task.ts";
 import { wallsOf } from "./walls.ts";
 
-/** What stands in the place of the present configuration: another file, or one more entry of `plugins`. */
+/** Replacement for the present configuration: another file, or one more entry of `plugins`. */
 export type ReplayWith = { readonly file: string } | { readonly plugin: string };
 
-/** What is replayed, and against what. */
+/** Options of a replay: the tasks and the other configuration. */
 export interface ReplayOptions extends EditorDeps, TurnQuery {
   readonly with: ReplayWith;
   /** The program of a rehearsal's process. */
   readonly program: string;
-  /** Hears of each task when it is compared. */
+  /** Called with each task after its comparison. */
   onTask?(task: TaskComparison): void;
 }
 
-/** What a replay has found. */
+/** Result of a replay. */
 export interface ReplayReport {
-  /** What held the processes in which it ran. */
+  /** Walls of the processes in which it ran. */
   readonly walls: readonly string[];
   readonly tasks: readonly TaskComparison[];
   readonly same: number;
   readonly different: number;
-  /** What went wrong with the other configuration while its plugins were set up, and not with the present one. */
+  /** Findings from setting up the plugins of the other configuration that the present one does not have. */
   readonly findings: readonly Finding[];
   /** Plugins that do not run with it, with the reason. */
   readonly notRunning: readonly string[];
 }
 
 /**
- * Rehearses recorded tasks with the present configuration and with another one, each in a process of its own on a copy of the state, and
- * compares what they come to. Nothing of it reaches the daemon, which may run meanwhile. Throws `SVC_CONFIG_*` where one of the two cannot
- * be started with, `SVC_TRACE_UNKNOWN`, `SVC_REHEARSAL_STORE`, `SVC_REHEARSAL_ENDED`.
+ * Rehearses recorded tasks with the present configuration and with another one, each in a process of its own on a copy of the state, and compares the
+ * results. The daemon is not affected and may run meanwhile. Throws `SVC_CONFIG_*` if one of the two cannot start, `SVC_TRACE_UNKNOWN`,
+ * `SVC_REHEARSAL_STORE`, `SVC_REHEARSAL_ENDED`.
  */
 export async function replayWith(options: ReplayOptions): Promise<ReplayReport> {
   const { file, dataFolder, known, env, program, with: other } = options;

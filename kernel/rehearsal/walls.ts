@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { emptyNetwork, findBubblewrap } from "../isolation/confinement.ts";
 
-/** How the process of a rehearsal is started, and what holds it. */
+/** Start command of a rehearsal's process, and its walls. */
 export interface Walls {
   readonly command: string;
   readonly args: readonly string[];
@@ -11,8 +11,8 @@ export interface Walls {
 }
 
 /**
- * Node that starts no program and writes below `scratch` alone, as far as its own permissions reach. With bubblewrap on the path the system is
- * read-only for whatever runs there, native code too, the files of the real store are empty, and there is no network.
+ * Returns a command for Node that starts no program and writes below `scratch` alone, as far as its own permissions reach. With bubblewrap on the
+ * path the system is read-only for everything that runs there, native code too, the files of the real store are empty, and there is no network.
  */
 export async function wallsOf(
   program: string,

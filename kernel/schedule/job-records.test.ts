@@ -2,29 +2,12 @@ import { put } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../test/kit/store.ts";
 import { createLog } from "../base/log.ts";
+import { stateStore } from "../base/state-store.ts";
 import type { MissedSpan } from "../core/boot/schedule-port.ts";
-import { claimMinute, createJobBook } from "./job-records.ts";
+import { createJobBook } from "./job-records.ts";
 
 const silent = createLog({ destination: "none", secrets: () => [] });
-const open = () => openStore({ file: ":memory:", log: silent }).scope("core");
-
-describe("claims of minutes", () => {
-  it("FAULT-19 a (job, minute) is given to one caller only, also when the clock shows it again", async () => {
-    const store = open();
-    const claim = (job: string, minute: string) => claimMinute(store, job, minute, 0);
-    const twenty = await Promise.all(Array.from({ length: 20 }, (_, n) => claim("a", `2026-01-01T12:0${n % 2}`)));
-    expect(twenty.filter(Boolean)).toHaveLength(2);
-    expect(await claim("a", "2026-01-01T12:01")).toBe(false);
-    expect(await claim("b", "2026-01-01T12:01")).toBe(true);
-  });
-
-  it("a clock that was ahead for a moment keeps no later minute from running", async () => {
-    const store = open();
-    expect(await claimMinute(store, "a", "2026-01-02T12:00", 0)).toBe(true);
-    expect(await claimMinute(store, "a", "2026-01-01T12:01", 0)).toBe(true);
-    expect(await claimMinute(store, "a", "2026-01-02T12:00", 0)).toBe(false);
-  });
-});
+const open = () => stateStore(openStore({ file: ":memory:", log: silent })).scope("core");
 
 describe("missed minutes", () => {
   const span = (job: string, hour: number): MissedSpan => ({

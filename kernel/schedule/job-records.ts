@@ -1,34 +1,17 @@
-import { append, codeOf, type Doc, type Log, type MissedMinutes, type Op, put, remove, type Store } from "@svc/sdk";
-import { type JobBook, type Looked, MINUTES, type MissedSpan } from "../core/boot/schedule-port.ts";
+import { append, type Doc, type Log, type MissedMinutes, type Op, put, remove, type Store } from "@svc/sdk";
+import type { JobBook, Looked, MissedSpan } from "../core/boot/schedule-port.ts";
+import { endOf, minuteOf } from "./begun-minutes.ts";
 
-const MISSED = "missed-minutes";
-const MISSED_KEPT = 1_000;
+/** The journal of minutes that passed without their jobs. */
+export const MISSED = "missed-minutes";
+/** Of its entries the newest are kept. */
+export const MISSED_KEPT = 1_000;
 const JOBS = "jobs";
 const LOOKED = "schedule";
 const PAGE = 500;
 
-/**
- * Claims a job's minute: true for the one caller who gets it, over restarts and clock jumps. What was claimed is kept by the hour and
- * for a week: a clock set back runs nothing twice, and one that was ahead for a moment keeps no later minute from running.
- */
-export async function claimMinute(store: Store, job: string, minute: string, now: number): Promise<boolean> {
-  const claims = store.collection<{ minutes: readonly string[]; at: number }>(MINUTES, { indexes: ["at"] });
-  const key = `${job} ${minute.slice(0, "YYYY-MM-DDTHH".length)}`;
-  for (;;) {
-    const hour = await claims.get(key);
-    const minutes = hour?.value.minutes ?? [];
-    if (minutes.includes(minute)) return false;
-    try {
-      await claims.put(key, { minutes: [...minutes, minute], at: now }, hour?.version ?? "absent");
-      return true;
-    } catch (error) {
-      if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
-    }
-  }
-}
-
-/** A span as it is stored and told. */
-export const minutesOf = ({ first, last, count, more }: Omit<MissedSpan, "job">, at: number): MissedMinutes => ({
+/** Converts a span to its stored form. */
+export const minutesOf = ({ first, last, count, more }: Omit<MissedSpan, "job" | "claimed">, at: number): MissedMinutes => ({
   first: first.toISOString(),
   last: last.toISOString(),
   count,
@@ -51,9 +34,9 @@ export function createJobBook(node: string, store: Store, log: Log): JobBook {
   const marks = store.collection<{ minute: number }>("marks");
   const missed = store.journal<MissedMinutes & { readonly job: string }>(MISSED);
   let read: Promise<{ minute: number | undefined; jobs: ReadonlyMap<string, string> }> | undefined;
-  /** As it is on disk. */
+  /** The stored form of each job. */
   const noted = new Map<string, string>();
-  /** Keys of what has become rows of this node, to be removed. */
+  /** Keys of old entries that have become rows of this node, to be removed. */
   let former: readonly string[] = [];
   let writing: Promise<void> | undefined;
   let next: Looked | undefined;
@@ -119,7 +102,10 @@ export function createJobBook(node: string, store: Store, log: Log): JobBook {
       return Math.max(0, ...rows.filter(({ key }) => key !== looked).map(({ value }) => value.minute));
     },
     async missed(spans, at) {
-      await store.commit(spans.slice(-MISSED_KEPT).map(({ job, ...span }) => append(MISSED, { job, ...minutesOf(span, at) })));
+      const kept = spans.slice(-MISSED_KEPT);
+      // Where its claim is stored, this is how its run has ended.
+      const ends = kept.flatMap(({ job, first, count }) => (count === 1 ? endOf({ node, job, minute: minuteOf(first) }) : []));
+      await store.commit([...ends, ...kept.map(({ job, ...span }) => append(MISSED, { job, ...minutesOf(span, at) }))]);
       await missed.trim(MISSED_KEPT);
     },
     async missedBy(job) {

@@ -1,41 +1,76 @@
 import { setTimeout as pause } from "node:timers/promises";
-import { codeOf } from "@svc/sdk";
+import { codeOf, type MissedMinutes } from "@svc/sdk";
 import { MINUTE } from "../base/calendar/zone.ts";
 import type { JobsDeps, MissedSpan, SchedulePart } from "../core/boot/schedule-port.ts";
-import { claimMinute, createJobBook, minutesOf } from "./job-records.ts";
+import { createBegunMinutes } from "./begun-minutes.ts";
+import { createJobBook, MISSED, MISSED_KEPT, minutesOf } from "./job-records.ts";
 import { createSchedule } from "./schedule.ts";
 
 /** So many jobs are named when minutes were missed; all are recorded. */
 const MISSED_SHOWN = 20;
-/** The daemon that tells first goes on telling, as long as it lives. */
+/** The daemon that first reports missed runs continues to do so, as long as it lives. */
 const LEASE_MS = 60_000;
-/** Failures of a store that end by themselves, and milliseconds until it is asked again. */
+/** Temporary failures of a store, and milliseconds until a retry. */
 const PASSING = /^SVC_STORE_(BUSY|FULL|UNREACHABLE)$/;
 const AGAIN_MS = 5_000;
 /** Of more the newest are kept, as in the record itself. */
 const UNRECORDED = 1_000;
 
-/** The jobs of a kernel: their minutes are claimed in its store, and what is missed is recorded and told, by one of the daemons that use it. */
-export function createJobs({ node, store, log, bus, now }: JobsDeps): ReturnType<SchedulePart["createJobs"]> {
+/** Creates the jobs of a kernel: their minutes are claimed in its store, and missed ones are recorded and reported by one of the daemons that use it. */
+export function createJobs({ node, store, log, bus, now, nodes }: JobsDeps): ReturnType<SchedulePart["createJobs"]> {
   const book = createJobBook(node, store, log);
 
+  const begun = createBegunMinutes({
+    node,
+    store,
+    now,
+    // Alone with its state this daemon had another name before.
+    isDead: async (other) => !(await nodes?.())?.some(({ name, state }) => name === other && state !== "dead"),
+  });
+
+  function tell(minutes: readonly (MissedMinutes & { readonly job: string })[], summaryOf: (jobs: number) => string): void {
+    const missed = minutes.slice(0, MISSED_SHOWN);
+    const names = missed.map(({ job }) => job).join(", ");
+    const summary = `${summaryOf(minutes.length)}: ${names}${minutes.length > missed.length ? " ..." : ""}`;
+    log.warn({ missed }, summary);
+    bus.publish({ kind: "status", type: "status", summary, data: { state: "minutes-missed", jobs: minutes.length, missed } });
+  }
+
   async function tellMissed(spans: readonly MissedSpan[]): Promise<void> {
-    // What another daemon had its eye on, it has run.
+    // Another daemon has run the jobs that it had noted.
     const others = await book.lookedByOthers();
-    const missed = spans.filter(({ last }) => last.getTime() > others * MINUTE);
-    if (missed.length === 0 || !(await store.lease("missed-minutes", LEASE_MS)).held) return;
-    const shown = missed.slice(0, MISSED_SHOWN).map(({ job, ...span }) => ({ job, ...minutesOf(span, now()) }));
-    const names = shown.map(({ job }) => job).join(", ");
-    const summary = `minutes of ${missed.length} jobs were missed and are not made up for: ${names}${missed.length > shown.length ? " ..." : ""}`;
+    const seen = spans.filter(({ last, claimed }) => claimed === true || last.getTime() > others * MINUTE);
+    if (seen.length === 0) return;
+    const { held } = await store.lease("missed-minutes", LEASE_MS);
+    const missed = held ? seen : seen.filter(({ claimed }) => claimed);
+    if (missed.length === 0) return;
     await book.missed(missed, now());
-    log.warn({ missed: shown }, summary);
-    bus.publish({ kind: "status", type: "status", summary, data: { state: "minutes-missed", jobs: missed.length, missed: shown } });
+    const told = missed.map(({ job, ...span }) => ({ job, ...minutesOf(span, now()) }));
+    tell(told, (jobs) => `minutes of ${jobs} jobs were missed and are not made up for`);
+  }
+
+  let looking = false;
+
+  /** What was begun by daemons that are gone is told by the first one that finds it. */
+  async function tellLeft(): Promise<void> {
+    if (looking) return;
+    looking = true;
+    try {
+      const left = await begun.takeLeft(MISSED, now());
+      if (left.length === 0) return;
+      await store.journal(MISSED).trim(MISSED_KEPT);
+      tell(left, (jobs) => `a daemon ended as minutes of ${jobs} jobs began; whether they ran is not known, and they do not begin again`);
+    } catch (error) {
+      if (!PASSING.test(codeOf(error) ?? "")) log.error({ err: error }, "what ended daemons had begun was not looked for");
+    } finally {
+      looking = false;
+    }
   }
 
   let unrecorded: readonly MissedSpan[] = [];
   let recording = false;
 
-  /** What a store without room or answer could not claim, it cannot record as missed either: it is tried again until it can, all together. */
+  /** If the store is full or down, a minute can be neither claimed nor recorded as missed: retry until it can, all together. */
   async function recordMissed(spans: readonly MissedSpan[]): Promise<void> {
     unrecorded = [...unrecorded, ...spans].slice(-UNRECORDED);
     if (recording) return;
@@ -57,9 +92,15 @@ export function createJobs({ node, store, log, bus, now }: JobsDeps): ReturnType
   }
 
   const schedule = createSchedule({
-    claim: (job, minute) => claimMinute(store, job, minute, now()),
+    claim: begun.claim,
+    end: (job, minute) =>
+      void begun
+        .end(job, minute)
+        .catch((error) => log.warn({ job, minute, err: error }, "the end of a job's run was not stored: the next start says that it is not known")),
     onMissed: (missed) => void recordMissed(missed),
-    onLook: (looked) => book.looked(looked),
+    async onLook(looked) {
+      await Promise.all([book.looked(looked), tellLeft()]);
+    },
     log,
     now,
   });

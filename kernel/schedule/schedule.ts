@@ -5,21 +5,21 @@ import { matches, spanOf } from "../base/calendar/matcher.ts";
 import { MINUTE, type Zone, zoneOf } from "../base/calendar/zone.ts";
 import { createTimers, type Timers } from "../base/timers.ts";
 import type { Looked, MissedSpan, Schedule } from "../core/boot/schedule-port.ts";
+import { minuteOf } from "./begun-minutes.ts";
 
 type ScheduleJob = typeof import("node-schedule").scheduleJob;
 
-/** What a schedule needs: the claim that makes a minute run once, a log, and who hears of missed minutes. */
+/** Options of a schedule: the claim that makes a minute run once, a log, and callbacks for missed minutes. */
 export interface ScheduleOptions {
   /** True for exactly one caller per job and minute, over restarts too: this makes a doubled run impossible. */
   readonly claim: (job: string, minute: string) => Promise<boolean>;
+  /** The run of a claimed minute has ended, well or not. */
+  readonly end?: (job: string, minute: string) => void;
   readonly log: Log;
   readonly now?: () => number;
-  /**
-   * Told what passed in which jobs should have run: the machine slept, its clock jumped, nothing was taken on, or nothing ran at all.
-   * It is not made up for.
-   */
+  /** Called with missed minutes of jobs: the machine was suspended, its clock jumped, the daemon accepted no work, or was down. They are not made up for. */
   readonly onMissed?: (missed: readonly MissedSpan[]) => void;
-  /** Told after each look at the clock, for `since` of the next schedule. The jobs are live: copy what is kept. */
+  /** Called after each tick, for `since` of the next schedule. `jobs` is live: copy the parts to keep. */
   readonly onLook?: (looked: Looked) => Promise<void>;
 }
 
@@ -36,10 +36,10 @@ interface Bucket {
 }
 
 const MISSED_COUNTED = 1_000;
-/** So long after a change of the jobs they are noted: what changes together is noted once. */
+/** Delay before a change of the jobs is noted: simultaneous changes are noted once. */
 const NOTED_MS = 1_000;
 
-/** Makes a schedule; its clock runs from the first job on. `tick` is there for tests. */
+/** Creates a schedule; its clock starts with the first job. `tick` is for tests. */
 export const createSchedule = (options: ScheduleOptions): Schedule & { tick(): void } => new MinuteSchedule(options);
 
 class MinuteSchedule implements Schedule {
@@ -59,7 +59,7 @@ class MinuteSchedule implements Schedule {
   #armed: { cancel(): boolean } | null = null;
   #stopped = false;
   #onHold = false;
-  /** What an earlier schedule noted was asked about, and may be written over. */
+  /** The notes of an earlier schedule were read, and may be overwritten. */
   #open = false;
   #noting = false;
 
@@ -140,7 +140,7 @@ class MinuteSchedule implements Schedule {
   tick(): void {
     const minute = Math.floor(this.#now() / MINUTE);
     if (this.#onHold || minute === this.#lastMinute) return;
-    // Jobs follow the clock back: what has run already is claimed, and a clock that was ahead for a moment must not silence them.
+    // Jobs follow the clock back: minutes that ran already are claimed, and a clock that was briefly ahead must not silence the jobs.
     if (minute < this.#lastMinute)
       this.#options.log.warn(
         { from: new Date(this.#lastMinute * MINUTE).toISOString() },
@@ -154,7 +154,7 @@ class MinuteSchedule implements Schedule {
     void this.#options.onLook?.({ minute: this.#latest, jobs: this.#whereOf });
   }
 
-  /** Who dies before the first minute is over has noted what it was to do then. */
+  /** Note the jobs soon: a process that dies before the first minute is over has recorded them then. */
   #noteSoon(): void {
     if (!this.#open || this.#noting || this.#whereOf.size === 0) return;
     this.#noting = true;
@@ -177,17 +177,22 @@ class MinuteSchedule implements Schedule {
   }
 
   async #fire(job: Job, minute: Date): Promise<void> {
-    const { claim, log, onMissed } = this.#options;
+    const { claim, end, log, onMissed } = this.#options;
+    const name = minuteOf(minute);
     let claimed = false;
     try {
-      claimed = await claim(job.id, minute.toISOString().slice(0, 16));
-      if (claimed) await job.run(minute);
+      claimed = await claim(job.id, name);
+      if (!claimed) return;
+      await job.run(minute);
+      end?.(job.id, name);
     } catch (error) {
       // The stop began while the claim ran: the minute is over, and no plugin has failed.
       const stopping = codeOf(error) === "SVC_DAEMON_DRAINING";
       if (!stopping)
         log.error({ job: job.id, err: error }, claimed ? "a scheduled job failed" : "a scheduled job was not begun: its minute could not be claimed");
-      if (stopping || !claimed) onMissed?.([{ job: job.id, first: minute, last: minute, count: 1, more: false }]);
+      // What is missed has ended once that is recorded.
+      if (stopping || !claimed) onMissed?.([{ job: job.id, first: minute, last: minute, count: 1, more: false, ...(claimed ? { claimed } : {}) }]);
+      else end?.(job.id, name);
     }
   }
 

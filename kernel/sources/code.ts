@@ -7,7 +7,7 @@ import { fail } from "../base/errors.ts";
 import { isName, whyNoKind } from "./manifest.ts";
 import { isForeign, type Source } from "./source.ts";
 
-/** Import a plugin's entry. Throws `SVC_PLUGIN_SHAPE`, and what the plugin's own top level throws. */
+/** Imports a plugin's entry. Throws `SVC_PLUGIN_SHAPE`, and errors of the plugin's own top level. */
 export async function importPlugin(source: Source): Promise<Plugin<never>> {
   if (source.plugin !== undefined) return source.plugin;
   const entry = source.entry as string;
@@ -21,8 +21,8 @@ export async function importPlugin(source: Source): Promise<Plugin<never>> {
 const require = createRequire(import.meta.url);
 
 /**
- * Import a module of a plugin. TypeScript goes through jiti, which is loaded only then, and so does what lies where no `node_modules`
- * holds `@svc/sdk`: both are given this program's own.
+ * Imports a module of a plugin. jiti, loaded only when needed, imports TypeScript, and modules without an `@svc/sdk` in a `node_modules` above: both
+ * get this program's own.
  */
 export async function importFile(file: string): Promise<{ readonly default?: unknown }> {
   if (file.endsWith(".ts")) return transpile(file);
@@ -34,7 +34,7 @@ export async function importFile(file: string): Promise<{ readonly default?: unk
   }
 }
 
-/** Where a module cannot be read: Node prints it, and does not tell it. */
+/** Returns the position of a syntax error: Node prints it, but does not put it on the error. */
 async function placeInSyntax(file: string): Promise<{ readonly place?: string }> {
   const { createJiti } = await import("jiti");
   const said = createJiti(import.meta.url, { fsCache: false }).transform({ source: readFileSync(file, "utf8"), filename: file });
@@ -58,8 +58,8 @@ function lacksSdk(error: unknown): boolean {
 }
 
 /**
- * Runs a module. Required where that can be, because `import()` makes a hundred promises a file, each of which carries the plugin's
- * scope. What awaits at its top level, or is being imported by somebody else, has to be imported; what is not there says so better.
+ * Runs a module. Uses `require` where possible, because `import()` creates a hundred promises a file, each of which carries the plugin's scope. A
+ * module with top-level await, or one that is being imported already, has to be imported; for a missing file `import` has the better error.
  */
 async function evaluate(file: string): Promise<{ default?: unknown }> {
   try {
@@ -71,12 +71,12 @@ async function evaluate(file: string): Promise<{ default?: unknown }> {
   }
 }
 
-/** Is the file that its manifest names there? Throws `SVC_PLUGIN_UNBUILT`. */
+/** Requires that the entry file of its manifest exists. Throws `SVC_PLUGIN_UNBUILT`. */
 export function requireBuilt({ id, entry, manifest }: Source): void {
   if (manifest !== undefined && !existsSync(entry as string)) throw fail("SVC_PLUGIN_UNBUILT", { plugin: id, file: entry });
 }
 
-/** Does the plugin say it is what its manifest says, and was it written for this contract? Throws with the reason. */
+/** Checks that the plugin matches its manifest and was written for this contract. Throws with the reason. */
 export async function checkPlugin(source: Source, plugin: Plugin<never>): Promise<void> {
   const id = `${plugin.kind}-${plugin.name}`;
   const wrongKind = whyNoKind(plugin.kind);
@@ -111,11 +111,11 @@ export async function checkPlugin(source: Source, plugin: Plugin<never>): Promis
 }
 
 /**
- * Within a generation of the API what worked goes on working, so only the lowest version of the range counts: the plugin may use what
- * came with it. Throws `SVC_PLUGIN_VERSION`.
+ * Within a generation of the API nothing breaks, so only the lowest version of the range counts: the plugin may use anything added by that version.
+ * Throws `SVC_PLUGIN_VERSION`.
  */
 async function requireFloor(plugin: string, range: unknown): Promise<void> {
-  // Most name the version they run on: then the grammar of ranges, which is slow to load, need not be asked.
+  // Most plugins declare the running version: then semver, which is slow to load, is not needed.
   if (range === `^${SDK_VERSION}` || range === `>=${SDK_VERSION}`) return;
   const semver = (await import("semver")).default;
   const floor = semver.validRange(range as string) === null ? undefined : semver.minVersion(range as string);

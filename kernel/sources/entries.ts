@@ -10,7 +10,7 @@ export interface EntryTrouble {
   readonly reason: string;
 }
 
-/** Entries that name no plugin, each with the reason: also those that a running daemon has not looked at yet. No code runs. */
+/** Returns the entries that name no plugin, each with the reason: also those that a running daemon has not read yet. Runs no code. */
 export function troublesOf(entries: readonly string[], folder: string, searchFolders: readonly string[], ids: readonly string[]): EntryTrouble[] {
   return entries.flatMap((entry, at) => {
     const reason = troubleWith(entry, folder, searchFolders, ids);

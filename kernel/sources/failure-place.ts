@@ -3,22 +3,25 @@ import { pathToFileURL } from "node:url";
 import { reasonOf } from "@svc/sdk";
 import { originsOf, type Source } from "./source.ts";
 
-/** What of a plugin's life went wrong. */
+/** Phase of a plugin's lifecycle that failed. */
 export type FailedPhase = "import" | "setup" | "start" | "reload";
 
-/** In words, with the phase and the place in the plugin's own files: `setup: x is not a function (dist/index.js:12:9)`. */
+/** Describes a failure with its phase and its place in the plugin's own files: `setup: x is not a function (dist/index.js:12:9)`. */
 export function describeFailure(error: unknown, phase: FailedPhase, source: Source): string {
   const place = placeOf(error, source);
   const reason = reasonOf(error);
-  // The kernel's own errors say all themselves: that a file is missing, what was declared wrongly.
+  // The kernel's own errors are complete: a missing file, a wrong declaration.
   if (phase === "import" && place === undefined) return reason;
   return `${phase}: ${reason}${place === undefined ? "" : ` (${place})`}`;
 }
 
-/** Characters of a place that came with the error: a plugin's own process has told it. */
+/** Limit of a place, in characters, that a plugin's own process reported. */
 const LONGEST = 200;
 
-/** Where in a plugin's own files an error arose, as `file:line:column` below its folder; of files of its vendors only where none of its own is in the stack. */
+/**
+ * Returns the position in a plugin's own files where an error arose, as `file:line:column` below its folder; a position in its dependencies only if
+ * none of its own is in the stack.
+ */
 export function placeOf(error: unknown, source: Source): string | undefined {
   const reported = (error as { place?: unknown } | null | undefined)?.place;
   if (typeof reported === "string") return reported.slice(0, LONGEST);

@@ -15,12 +15,12 @@ const PROVIDED_KINDS = Object.keys(PROVIDED) as readonly ProvidedKind[];
 const PLUGIN_KINDS = [...PROVIDED_KINDS.filter((kind) => PROVIDED[kind].ofPlugins === true), "feature"] as readonly Kind[];
 const ACTIVATIONS: readonly Manifest["activate"][] = ["always", "section", "enabled", "agent", "needed"];
 const NAME = /^[a-z][a-z0-9-]*$/;
-/** A host in `network`: `irc.example.org:6697`, `*.example.org`, `configured` for hosts that stand in its section, `*` for any. */
+/** A host in `network`: `irc.example.org:6697`, `*.example.org`, `configured` for hosts in the plugin's section, `*` for any. */
 const HOST = /^(?:\*|configured|(?:\*\.)?[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?|\[[0-9a-f:.]+\](?::\d{1,5})?)$/i;
 
 const DECLARABLE: readonly string[] = [...CAPABILITIES, ...PERMISSIONS];
 
-/** The first word of what can be registered. */
+/** First words of the entries in `registers`. */
 const THINGS: readonly string[] = [...PROVIDED_KINDS, "cron", "hook"].sort();
 
 /** Why a value cannot be that member of a manifest; undefined when it can. */
@@ -132,8 +132,8 @@ function whyNoCapability(capability: string): string | undefined {
 }
 
 /**
- * The `svc` member of a package folder's package.json; undefined when it has none. Throws `SVC_PLUGIN_MANIFEST` naming the key that is
- * wrong. Reads JSON only. `strict`: also refuses an entry or module that lies outside of the folder, looked at where links lead.
+ * Reads the `svc` member of a package folder's package.json; undefined if it has none. Throws `SVC_PLUGIN_MANIFEST` naming the invalid key. Reads
+ * JSON only. `strict`: also refuses an entry or module outside of the folder, links resolved.
  */
 export function readPackage(folder: string, strict: boolean): PackageManifest | undefined {
   const file = join(folder, "package.json");
@@ -170,7 +170,7 @@ function whyWrong(manifest: unknown): string | undefined {
   return undefined;
 }
 
-/** What is named must be the package's own: its files are what was looked at, hashed and trusted. */
+/** Named files must be the package's own: only those were inspected, hashed and trusted. */
 function whyOutside(folder: string, { entry, commands = [], connect }: Manifest): string | undefined {
   const named: [what: string, path: string][] = [
     ["entry", entry],
@@ -191,7 +191,7 @@ function liesIn(folder: string, path: string): boolean {
   try {
     return below(realpathSync(folder), realpathSync(full));
   } catch {
-    // Not there: nothing can run from it. What names it says so when it is needed.
+    // A missing file cannot run. Its user reports it when it is needed.
     return true;
   }
 }

@@ -4,11 +4,11 @@ import type { Manifest, Plugin, PluginId } from "@svc/sdk";
 import { fail } from "../base/errors.ts";
 import { readPackage } from "./manifest.ts";
 
-/** Where a plugin comes from, known before any of its code runs. */
+/** The source of a plugin, known before any of its code runs. */
 export interface Source {
   readonly id: PluginId;
   readonly from: "first-party" | "package" | "path" | "inline";
-  /** Absent for a plugin handed over in code and for a bare TypeScript file. */
+  /** Absent for a plugin passed in code and for a bare TypeScript file. */
   readonly manifest?: Manifest;
   readonly version?: string;
   /** The file to import. */
@@ -86,7 +86,7 @@ function resolvePath(entry: string, folder: string): Source {
   const path = resolve(folder, entry);
   if (!existsSync(path)) throw fail("SVC_PLUGIN_NOT_FOUND", { plugin: entry, next: `there is no ${path}: mend the path in plugins of svc.json` });
   if (/\.(m?js|ts)$/.test(path)) {
-    // A single file has no manifest: its id is only known once it is imported, so the path stands in for it.
+    // A single file has no manifest: its id is only known after the import, so the path is used until then.
     return { id: `feature-${path}` as PluginId, from: "path", entry: path };
   }
   const source = readManifest(path, "path");
@@ -94,7 +94,7 @@ function resolvePath(entry: string, folder: string): Source {
   return source;
 }
 
-/** Somebody else's code, loaded from disk: watched more closely than what comes with the program. */
+/** Whether it is third-party code, loaded from disk: watched more closely than first-party plugins. */
 export const isForeign = ({ from }: Source): boolean => from === "package" || from === "path";
 
 /** Where a plugin's code lies: how its files' addresses in a stack begin, as it was named and where links lead. */

@@ -10,10 +10,10 @@ import type { Live } from "../core/host/live.ts";
 
 /** Keys of an agent that restrict it. */
 const RESTRICTING = ["access", "permissionMode", "toolUseRequired", "maxConcurrent", "maxExecutionMinutes", "maxDelegationDepth"];
-/** How long an engine may take to say whether it is usable, in milliseconds. */
+/** Timeout of an engine's probe, in milliseconds. */
 const PROBE_MS = 15_000;
 
-/** Looks it up and asks the engine. Throws `SVC_AGENT_UNKNOWN`; an engine that fails is an answer. */
+/** Returns the abilities of an agent; queries its engine. Throws `SVC_AGENT_UNKNOWN`; a failing engine is reported in the result. */
 export async function abilitiesOf(id: string, agents: AgentTable, live: Live, tools?: KernelTools["list"]): Promise<AgentAbilities> {
   const settings = agents.settings(id);
   if (settings === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent: id });
@@ -21,7 +21,7 @@ export async function abilitiesOf(id: string, agents: AgentTable, live: Live, to
   const tier = live.tiers.get(agent.tier);
   const abilities = tier === undefined ? undefined : tierAbilities(tier.thing);
   const offered = (await tools?.(id)) ?? [];
-  // An engine calls them as tools of the daemon or by its tier; both hold to what the agent may do.
+  // An engine calls them as tools of the daemon or through its tier; both respect the agent's rules.
   const actions = [...new Set([...callableBy(agent, live), ...offered.flatMap(({ action = [] }) => action)])].sort();
   return {
     id,

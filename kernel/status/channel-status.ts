@@ -4,7 +4,7 @@ import type { ChannelStatus } from "../core/boot/status-port.ts";
 import { call } from "../core/host/call.ts";
 import type { Live } from "../core/host/live.ts";
 
-/** How long a platform may take to say who we are, in milliseconds. */
+/** Timeout of a platform's test, in milliseconds. */
 const TEST_MS = 15_000;
 
 /** Every channel that a running plugin provides, by name. `unsent` answers with the deliveries of a channel that wait in the outbox. */
@@ -24,8 +24,8 @@ export function channelsOf(live: Live, unsent: (channel: string) => Promise<numb
 }
 
 /**
- * Asks the platform who we are, within 15 seconds, and answers with the plugin's words. Throws `SVC_CHANNEL_UNKNOWN`,
- * `SVC_CHANNEL_UNTESTABLE`, `SVC_PLUGIN_TIMEOUT`, and `SVC_CHANNEL_TEST` with the platform's words.
+ * Calls the channel's test, within 15 seconds, and resolves with the plugin's text. Throws `SVC_CHANNEL_UNKNOWN`, `SVC_CHANNEL_UNTESTABLE`,
+ * `SVC_PLUGIN_TIMEOUT`, and `SVC_CHANNEL_TEST` with the platform's message.
  */
 export async function testChannelOf(name: string, live: Live, signal: AbortSignal): Promise<string> {
   const provided = live.channels.get(name);

@@ -20,7 +20,7 @@ export function healthOf({ startedAt, now, tasks, unusable, storage, fatal, live
   };
 }
 
-/** What running plugins say of themselves, by a service whose name ends in `.health`. */
+/** Returns the problems that running plugins report through a service whose name ends in `.health`. */
 function told(live: Live): readonly string[] {
   return [...live.services.values()].flatMap(({ scope, thing: { name, api } }) => {
     if (!name.endsWith(".health")) return [];
@@ -32,7 +32,7 @@ function told(live: Live): readonly string[] {
   });
 }
 
-/** The same as plugins are told of it, with the channels of running plugins by name. */
+/** Health as plugins get it, with the channels of running plugins by name. */
 export const lentHealth: StatusPart["lentHealth"] = (health, live, listens, storeBytes) => ({
   ...health,
   channels: [...live.channels.values()]
@@ -42,6 +42,6 @@ export const lentHealth: StatusPart["lentHealth"] = (health, live, listens, stor
   ...(storeBytes === undefined ? {} : { storeBytes }),
 });
 
-/** It was to run and does not. */
+/** Whether it should run and does not. */
 export const isDown = ({ state }: PluginStatus): boolean => state === "failed" || state === "quarantined";
 const isUnwell = (plugin: PluginStatus) => isDown(plugin) || (plugin.state === "running" && plugin.isolation?.state === "waiting");

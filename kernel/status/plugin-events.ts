@@ -3,7 +3,7 @@ import type { Bus } from "../core/bus/index.ts";
 import type { HostEvents } from "../core/host/host.ts";
 import type { PluginIncident } from "../core/host/incident.ts";
 
-/** Writes what becomes of plugins to the log, and publishes what an operator should hear of at once. */
+/** Logs incidents of plugins, and publishes those that an operator should know at once. */
 export function pluginEvents(log: RootLog, bus: Bus): HostEvents {
   const publish = (plugin: string, what: string, summary: string): void =>
     void bus.publish({ kind: "status", type: `plugin:${what}`, summary: `${plugin}: ${summary}`, data: { plugin } });
@@ -11,7 +11,7 @@ export function pluginEvents(log: RootLog, bus: Bus): HostEvents {
     incident(incident, error) {
       const { plugin, what, reason, consequence } = incident;
       const [level, text] = consequence === "failed" ? (["error", `it does not run: ${reason}`] as const) : (["warn", reason] as const);
-      // Of an error that no code caught the stack is all that tells where it came from.
+      // For an uncaught error, only the stack shows its origin.
       const shown = error instanceof Error && (consequence === "failed" || what === "stray error");
       log.child(plugin)[level]({ what, consequence, ...(shown ? { err: error } : {}) }, text);
       const event = eventOf(incident);
@@ -25,7 +25,7 @@ export function pluginEvents(log: RootLog, bus: Bus): HostEvents {
   };
 }
 
-/** The last word of its event's type, and the summary. What keeps a plugin from running at a start is published once all are up. */
+/** Returns the last part of the event's type, and the summary. Failures of plugins at a start are published once all are up. */
 function eventOf({ what, reason, consequence }: PluginIncident): readonly [string, string] | undefined {
   switch (consequence) {
     case "counted":

@@ -5,7 +5,7 @@ import { isDown } from "./health.ts";
 
 const PATHS_SHOWN = 20;
 
-/** Makes what reports the life of a kernel to log and bus. */
+/** Creates the reporter of a kernel's lifecycle to log and bus. */
 export function createStatusEvents(log: RootLog, bus: Bus, name: string): StatusEvents {
   const publish = (summary: string, data: Record<string, unknown>) => void bus.publish({ kind: "status", type: "status", summary, data });
   return {

@@ -19,8 +19,8 @@ interface Facts {
 }
 
 /**
- * The hash of each package that an installed plugin is made of, as Node would find them from it: what it names as a dependency, and what
- * those name. Two copies of one version count together. One that is asked for and not installed is left out: it shows when it appears.
+ * Returns the hash of each package that an installed plugin uses, resolved as Node would: its dependencies, and theirs. Two copies of one version
+ * count together. A dependency that is not installed is omitted: it shows when it appears.
  */
 export async function dependenciesOf(folder: string): Promise<Dependencies> {
   const found = reachable(realpathSync(folder));
@@ -38,7 +38,7 @@ export async function dependenciesOf(folder: string): Promise<Dependencies> {
   return Object.fromEntries([...hashes].sort(([left], [right]) => (left < right ? -1 : 1)).map(([key, each]) => [key, [...each].sort().join(" ")]));
 }
 
-/** Those that differ, appeared or are gone, by name and version; none where it was not known. */
+/** Returns the packages that differ, appeared or disappeared, by name and version; empty if the earlier state is unknown. */
 export function changedDependencies(before: Dependencies | undefined, now: Dependencies | undefined): string[] {
   if (before === undefined || now === undefined) return [];
   return [...new Set([...Object.keys(before), ...Object.keys(now)])].filter((key) => before[key] !== now[key]).sort();
@@ -77,7 +77,7 @@ function resolveFrom(folder: string, name: string, root: string): string | undef
   return undefined;
 }
 
-/** What lies in a package's own `node_modules`, asked for by name or not. */
+/** Returns the packages in a package's own `node_modules`, whether it names them or not. */
 function nestedIn(folder: string): string[] {
   const modules = join(folder, "node_modules");
   if (!existsSync(modules)) return [];

@@ -7,27 +7,27 @@ import type { IntegrityPart } from "../core/host/supply-port.ts";
 import { changedDependencies, type Dependencies, dependenciesOf } from "./dependencies.ts";
 import { integrityOf } from "./package-hash.ts";
 
-/** What was trusted about one installed plugin: `.svc/plugins.lock.json` holds one for each, by package name. */
+/** Trusted state of one installed plugin: `.svc/plugins.lock.json` holds one for each, by package name. */
 export interface Pin {
   readonly id: string;
   readonly version: string;
-  /** `sha256-<base64>` over all files of the package and their names; its own `node_modules` left out. */
+  /** `sha256-<base64>` over all files of the package and their names, without its `node_modules`. */
   readonly integrity: string;
-  /** The same of each package that it is made of, by `<name>@<version>`; absent in pins of an earlier version, which knew its own files only. */
+  /** The same hash for each dependency, by `<name>@<version>`; absent in pins of an earlier version, which covered only its own files. */
   readonly dependencies?: Dependencies;
-  /** What it declared and what its setup really registered when it was trusted, sorted. */
+  /** Declared capabilities, and registrations observed in its setup, when it was trusted, sorted. */
   readonly capabilities: readonly string[];
   readonly registers: readonly string[];
   /** ISO 8601. */
   readonly trustedAt: string;
 }
 
-/** What was trusted, by the name of the package. */
+/** Trusted plugins by the name of the package. */
 export type Pins = Readonly<Record<string, Pin>>;
 
 const NAME = "plugins.lock.json";
 
-/** The pins of a data folder; none when there is no file. Throws `SVC_PLUGIN_PINS` for a file that cannot be read: nothing is trusted then. */
+/** Reads the pins of a data folder; empty if there is no file. Throws `SVC_PLUGIN_PINS` for an unreadable file: no plugin is trusted then. */
 export async function readPins(dataFolder: string): Promise<Pins> {
   const file = join(dataFolder, NAME);
   let text: string;
@@ -51,8 +51,8 @@ export async function writePins(dataFolder: string, pins: Pins): Promise<void> {
 }
 
 /**
- * Refuses a package of which a file, its own or one of what it depends on, is not what was trusted. Every file is read: size and time
- * of a file can be forged. Throws `SVC_PLUGIN_CHANGED` or `SVC_PLUGIN_UNTRUSTED`.
+ * Refuses a package if a file, its own or a dependency's, differs from its pin. Every file is read: size and time of a file can be forged. Throws
+ * `SVC_PLUGIN_CHANGED` or `SVC_PLUGIN_UNTRUSTED`.
  */
 export async function requirePinned(name: string, folder: string, pins: Pins): Promise<Pin> {
   const pin = Object.hasOwn(pins, name) ? pins[name] : undefined;
@@ -64,7 +64,7 @@ export async function requirePinned(name: string, folder: string, pins: Pins): P
   return pin;
 }
 
-/** Refuses a plugin that declares or registers what it did not when it was trusted. Less than then is no drift. */
+/** Refuses a plugin that declares or registers more than when it was trusted. Fewer are accepted. */
 export function requireUndrifted(name: string, pin: Pin, capabilities: readonly string[], registers: readonly string[]): void {
   const more = [
     ...capabilities.filter((capability) => !pin.capabilities.includes(capability)).map((capability) => `capability ${capability}`),
@@ -73,7 +73,7 @@ export function requireUndrifted(name: string, pin: Pin, capabilities: readonly 
   if (more.length > 0) throw fail("SVC_PLUGIN_CHANGED", { plugin: name, what: `it now also has ${more.join(", ")}, which is` });
 }
 
-/** The pins of a data folder as the plugin host asks for them: read with the first package, and for as long as the host lives. */
+/** The pins of a data folder for the plugin host: read with the first package, and cached for the lifetime of the host. */
 export function openPins(dataFolder: string): ReturnType<IntegrityPart["openPins"]> {
   let pins: Promise<Pins> | undefined;
   return {

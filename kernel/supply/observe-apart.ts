@@ -8,10 +8,10 @@ import { ISOLATION_LIMITS } from "../isolation/isolation-limits.ts";
 import type { Source } from "../sources/source.ts";
 import type { Observed } from "./observe.ts";
 
-/** What the observer says. */
+/** Report of the observer process. */
 export type ObserverReport = { readonly ok: true; readonly value: Observed } | { readonly ok: false; readonly reason: string };
 
-/** What is needed to look at a plugin. */
+/** Dependencies of observing a plugin. */
 export interface ObserveDeps {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folders that its code must not see where there are walls for that. */
@@ -20,13 +20,13 @@ export interface ObserveDeps {
 }
 
 const PROGRAM = fileURLToPath(new URL("./observer.js", import.meta.url));
-/** Of what a plugin says of itself; it may write to the descriptor, too. */
+/** Limits of a plugin's own descriptions; it may write to the descriptor, too. */
 const MOST_BYTES = 1_048_576;
 const MOST_WORDS = 2_048;
 
 /**
- * Looks at a plugin as `observe` does, in a process of its own behind the walls of an isolated plugin and without a network: for code
- * that was not trusted yet, in whichever process it will run. Rejects with the reason, for people.
+ * Observes a plugin as `observe` does, in a process of its own, confined like an isolated plugin and without a network: for code that is not trusted
+ * yet, whichever process it will run in. Rejects with the reason, for people.
  */
 export async function observeApart(source: Source, { env, hidden, limitMs }: ObserveDeps): Promise<Observed> {
   const { closed } = await confine(source, { heapMb: ISOLATION_LIMITS.heapMb, path: env["PATH"] ?? "", hidden, program: PROGRAM });
@@ -42,7 +42,7 @@ export async function observeApart(source: Source, { env, hidden, limitMs }: Obs
     try {
       if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
     } catch {
-      // Gone already.
+      // The process has already ended.
     }
   };
   let late = false;

@@ -16,7 +16,7 @@ import { checkPlugin, importPlugin, requireBuilt } from "../sources/code.ts";
 import { describeFailure, type FailedPhase } from "../sources/failure-place.ts";
 import type { Source } from "../sources/source.ts";
 
-/** What a plugin is, as seen by running its `setup` against a host that only records. */
+/** Description of a plugin, observed by running its `setup` against a host that only records. */
 export interface Observed {
   readonly id: string;
   readonly version: string;
@@ -25,16 +25,15 @@ export interface Observed {
   readonly section?: string;
   readonly agentKeys: readonly string[];
   readonly capabilities: readonly string[];
-  /** Kinds of what it registered, sorted: `channel`, `hook inbound`, `route open`, `server` ... */
+  /** Kinds of its registrations, sorted: `channel`, `hook inbound`, `route open`, `server` ... */
   readonly registers: readonly string[];
   /** Each thing that it registered by its name, sorted: `route GET /acme open`, `cron nightly 0 3 * * *`. */
   readonly things: readonly string[];
 }
 
 /**
- * Import a plugin and run its `setup` with a configuration from its `sample.json`, or with none. Nothing it asks for happens:
- * capabilities answer with nothing. Its own top-level code does run: `observeApart` puts walls around it. Throws what it throws, in
- * words with the phase and the place.
+ * Imports a plugin and runs its `setup` with a configuration from its `sample.json`, or with none. Its calls have no effect: capabilities return
+ * empty answers. Its own top-level code does run: `observeApart` puts walls around it. Throws its errors, with the phase and the place.
  */
 export async function observe(source: Source): Promise<Observed> {
   requireBuilt(source);
@@ -61,7 +60,7 @@ export async function observe(source: Source): Promise<Observed> {
   }
 }
 
-/** What a phase throws, said as in the daemon: with the phase and the place. */
+/** Describes an error of a phase as the daemon does: with the phase and the place. */
 async function inPhase<T>(phase: FailedPhase, source: Source, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -70,7 +69,7 @@ async function inPhase<T>(phase: FailedPhase, source: Source, work: () => Promis
   }
 }
 
-/** Told here and not when an operator sets the section. */
+/** Report an unusable schema here, not only when an operator sets the section. */
 function requireSchemas({ config, agentConfig }: Plugin<never>, plugin: string): void {
   for (const [at, schema] of [
     [config?.at, config?.schema],
@@ -104,7 +103,7 @@ const nothing: unknown = new Proxy(() => {}, {
   apply: () => nothing,
 });
 
-/** Contexts whose capabilities do nothing, but for what shows in the registrations. */
+/** Creates contexts whose capabilities have no effect, except for registrations. */
 function recordingContexts(): ContextDeps {
   const quiet = { debug() {}, info() {}, warn() {}, error() {} };
   const idle = () => {};
@@ -121,7 +120,7 @@ function recordingContexts(): ContextDeps {
     capabilities: { ensure: async () => {}, make: (name, plugin) => sourceOf(recorded(plugin), () => nothing as never)(name) },
     log: () => quiet,
     claim: () => {},
-    // Which scopes there are is the daemon's to say.
+    // Only the daemon knows which scopes exist.
     tokenScopes: { declared: [], has: () => true, hasEach: () => true, grants: () => false },
     requireServable: () => {},
     serveFile: async () => {},

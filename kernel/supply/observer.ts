@@ -1,6 +1,6 @@
 /*
- * The program of the process in which a plugin is looked at before it is trusted: its argument names the plugin, and it answers with
- * one line of JSON on descriptor 3 and ends. Started by observe-apart.ts.
+ * Program of the process that observes a plugin before it is trusted: its argument names the plugin; it writes one line of JSON to descriptor 3 and
+ * ends. Started by observe-apart.ts.
  */
 import { Socket } from "node:net";
 import { reasonOf } from "@svc/sdk";

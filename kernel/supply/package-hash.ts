@@ -24,7 +24,7 @@ export async function integrityOf(folder: string): Promise<string> {
   return `sha256-${hash.digest("base64")}`;
 }
 
-/** A link out of the package would let run what was neither looked at nor hashed. Throws `SVC_PLUGIN_MANIFEST`. */
+/** Refuses a link out of the package: it would run code that was neither inspected nor hashed. Throws `SVC_PLUGIN_MANIFEST`. */
 async function requireInside(folder: string, below: string): Promise<void> {
   const to = await realpath(join(folder, below)).catch(() => undefined);
   if (to === undefined || `${to}/`.startsWith(`${await realpath(folder)}/`)) return;

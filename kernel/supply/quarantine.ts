@@ -2,7 +2,7 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, re
 import { dirname, join } from "node:path";
 import { processAlive, processIdentity } from "../base/process-identity.ts";
 
-/** What of a plugin was under way. `run`: anything after its start. */
+/** Phase of a plugin in progress. `run`: anything after its start. */
 export type SuspectPhase = "import" | "setup" | "start" | "run";
 
 /** Why a plugin is kept from loading. `at` is ISO 8601. */
@@ -25,7 +25,7 @@ interface Marker {
   /** The watchdog saw this plugin hold the loop: no other can be to blame. */
   readonly certain?: true;
   readonly pid: number;
-  /** Tells the process from a later one with its id; absent where the system does not say. */
+  /** Distinguishes the process from a later one with the same id; absent if the system does not provide it. */
   readonly identity?: string;
 }
 
@@ -43,16 +43,16 @@ function markLoading(dataFolder: string, { id, version }: Suspect, phase: Suspec
   note(markerFile(dataFolder), { plugin: id, ...(version === undefined ? {} : { version }), phase, ...thisProcess() } satisfies Marker);
 }
 
-/** Notes on disk that this plugin was seen to be to blame: it is quarantined at the next start, also where it came up before. */
+/** Records on disk that this plugin is certainly at fault: it is quarantined at the next start, even if it started successfully before. */
 export function accuse(dataFolder: string, plugin: string): void {
   if (isTaken(dataFolder)) return;
-  const standing = read<Marker>(markerFile(dataFolder));
+  const standing = markerIn(dataFolder);
   const phase = standing?.pid === process.pid && standing.plugin === plugin ? standing.phase : "run";
   note(markerFile(dataFolder), { plugin, phase, certain: true, ...thisProcess() } satisfies Marker);
 }
 
 function isTaken(dataFolder: string): boolean {
-  const standing = read<Marker>(markerFile(dataFolder));
+  const standing = markerIn(dataFolder);
   return standing !== undefined && standing.pid !== process.pid && isAlive(standing);
 }
 
@@ -61,24 +61,24 @@ function thisProcess(): Pick<Marker, "pid" | "identity"> {
   return { pid: process.pid, ...(identity === undefined ? {} : { identity }) };
 }
 
-/** Takes the marker of this process away: it is alive and well. */
+/** Removes the marker of this process: it is alive and well. */
 export function unmarkLoading(dataFolder: string): void {
-  if (read<Marker>(markerFile(dataFolder))?.pid === process.pid) rmSync(markerFile(dataFolder), { force: true });
+  if (markerIn(dataFolder)?.pid === process.pid) rmSync(markerFile(dataFolder), { force: true });
 }
 
 /** The plugin named by this process's marker. */
 export function markedPlugin(dataFolder: string): string | undefined {
-  const marker = read<Marker>(markerFile(dataFolder));
+  const marker = markerIn(dataFolder);
   return marker?.pid === process.pid ? marker.plugin : undefined;
 }
 
 /**
- * The quarantined plugins, by id. The marker of a process that is gone puts its plugin among them: at once where it never came up in
- * this version, at the second time in a row where it did. A power cut or a kill from outside strikes the innocent too.
+ * Returns the quarantined plugins, by id. The marker of a process that has ended adds its plugin: at once if it never started in this version, at the
+ * second consecutive time if it did. A power failure or an external kill can mark a plugin that is not at fault.
  */
 export function readQuarantine(dataFolder: string): Readonly<Record<string, Quarantined>> {
   const noted = read<Record<string, Quarantined>>(quarantineFile(dataFolder)) ?? {};
-  const marker = read<Marker>(markerFile(dataFolder));
+  const marker = markerIn(dataFolder);
   if (marker === undefined || isAlive(marker)) return noted;
   const { [marker.plugin]: proven, ...others } = read<Record<string, string>>(provenFile(dataFolder)) ?? {};
   if (marker.certain !== true && proven === versionOf(marker)) {
@@ -141,11 +141,18 @@ const wordsFor = ({ plugin, phase }: Marker): string =>
 
 const isAlive = ({ pid, identity }: Marker): boolean => processAlive(pid) && (identity === undefined || processIdentity(pid) === identity);
 
-/** A file that cannot be read as JSON says nothing: it must not keep the daemon from starting. */
+/** The marker that stands there; none where the file names no plugin. */
+function markerIn(dataFolder: string): Marker | undefined {
+  const marker = read<Marker>(markerFile(dataFolder));
+  return typeof marker?.plugin === "string" ? marker : undefined;
+}
+
+/** A file without a JSON object counts as absent: it must not keep the daemon from starting. */
 function read<T>(file: string): T | undefined {
   if (!existsSync(file)) return undefined;
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as T;
+    const content: unknown = JSON.parse(readFileSync(file, "utf8"));
+    return typeof content === "object" && content !== null ? (content as T) : undefined;
   } catch {
     return undefined;
   }

@@ -2,7 +2,7 @@ import type { MediaReader } from "../picture.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./fields.ts";
 import type { WorkspaceServer } from "./workspace-servers.ts";
 
-/** The answer to `session/request_permission`: allowed or rejected for this once, with `cancelled` where the program offers no such choice. */
+/** Returns the answer to `session/request_permission`: allow or reject once, or `cancelled` where the program offers no such choice. */
 export function permissionAnswer({ options }: Fields, allow: boolean): { readonly allowed: boolean; readonly result: Fields } {
   const chosen = listOf(options).find(({ kind }) => kind === (allow ? "allow_once" : "reject_once"));
   return {
@@ -11,7 +11,7 @@ export function permissionAnswer({ options }: Fields, allow: boolean): { readonl
   };
 }
 
-/** What an agent of the protocol said of itself in its answer to `initialize`. */
+/** An ACP agent's description of itself in its answer to `initialize`. */
 export interface AcpAgent {
   readonly version: number;
   /** Its name and version; empty where it does not say. */
@@ -22,11 +22,11 @@ export interface AcpAgent {
   readonly images: boolean;
   readonly http: boolean;
   readonly sse: boolean;
-  /** How its user signs in: ids and names. */
+  /** Sign-in methods: ids and names. */
   readonly authMethods: readonly { readonly id: string; readonly name: string }[];
 }
 
-/** Reads that answer; what is not said is not there. */
+/** Parses that answer; missing fields stay absent. */
 export function acpAgentOf(initialized: Fields): AcpAgent {
   const capabilities = fieldsOf(initialized.agentCapabilities);
   const session = fieldsOf(capabilities.sessionCapabilities);
@@ -48,7 +48,7 @@ export function acpAgentOf(initialized: Fields): AcpAgent {
 
 const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-/** Tool servers in the words of the protocol. */
+/** Returns the tool servers in the protocol's format. */
 export function acpServers(servers: readonly WorkspaceServer[]): Fields[] {
   const pairs = (map: Fields = {}): Fields[] => Object.entries(map).map(([name, value]) => ({ name, value: String(value) }));
   return servers.map((server) =>
@@ -58,7 +58,7 @@ export function acpServers(servers: readonly WorkspaceServer[]): Fields[] {
   );
 }
 
-/** The pictures of a turn as content blocks, and the words that name the files that are none. */
+/** Returns the pictures of a turn as content blocks, and a note that names the other files. */
 export async function acpPictures(
   reader: MediaReader,
   media: Parameters<MediaReader["pictures"]>[0],

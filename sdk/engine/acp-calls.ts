@@ -1,14 +1,14 @@
 import { type Fields, textOf } from "./fields.ts";
 
-/** The tool calls of a session of the Agent Client Protocol: what was told of each before the program asks about it. */
+/** The tool calls of an Agent Client Protocol session: collects their details before the program asks for permission. */
 export interface AcpCalls {
   /** An update of the session, of whatever sort. */
   note(update: Fields): void;
-  /** All that is known of a call that the program asks about. */
+  /** Returns all known details of a call that the program asks about. */
   whole(toolCall: Fields): Fields;
 }
 
-/** More calls than these are not remembered: a question comes with the call or right after it. */
+/** Number of calls kept: the question comes with the call or right after it. */
 const MOST = 64;
 
 /** No call is known yet. */

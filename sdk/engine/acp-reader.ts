@@ -3,11 +3,11 @@ import type { TierEvent } from "../tier.ts";
 import { type Fields, fieldsOf, listOf, textOf } from "./fields.ts";
 import { brief } from "./summary.ts";
 
-/** Reads what a program tells about one turn in the Agent Client Protocol into events. Pure: no clock but the one given. */
+/** Parses the ACP notifications of one turn into events. Pure: no clock but the injected one. */
 export interface AcpReader {
   /** One `session/update`. */
   update(update: Fields): readonly TierEvent[];
-  /** A tool call that was not allowed: the program may tell nothing more about it. */
+  /** A tool call was refused: the program may send no further notification about it. */
   declined(toolCall: Fields, reason: string): readonly TierEvent[];
   /** The answer to `session/prompt`. `refused` names a call that was not allowed: a turn that ends as cancelled ended for that. */
   end(result: Fields, refused?: string): readonly TierEvent[];
@@ -15,11 +15,11 @@ export interface AcpReader {
   readonly answer: string;
 }
 
-/** What differs between the programs that speak the protocol. */
+/** Differences between the programs that speak the protocol. */
 export interface AcpDialect {
   /** The tool's name; default: the call's `name`, else its kind. */
   nameOf?(id: string, call: Fields): string | undefined;
-  /** What the turn used, from the answer to `session/prompt`. */
+  /** Parses the usage of the turn from the answer to `session/prompt`. */
   usageOf?(result: Fields): Extract<TierEvent, { type: "usage" }> | undefined;
 }
 
@@ -68,7 +68,7 @@ export function createAcpReader({ nameOf = () => undefined, usageOf = () => unde
     return events;
   }
 
-  /** A plan comes whole each time; one that did not change is not told again. */
+  /** The program repeats the whole plan each time; skip one that did not change. */
   function planned(entries: unknown): TierEvent[] {
     const words = listOf(entries)
       .map(({ content, status }) => `${MARKS[String(status)] ?? "[ ]"} ${textOf(content) ?? ""}`)

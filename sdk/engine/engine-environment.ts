@@ -4,28 +4,29 @@ import type { ProgramSection, ProgramSettings } from "../program-tier.ts";
 /** The variables of the daemon that a tier's program may get. */
 export interface EngineVariables {
   readonly tier: string;
-  /** Carry a model API key, the first one that is set counts. A run on the shared sign-in gets none of them. */
+  /** Variables that carry a model API key; the first one that is set wins. A run on the shared sign-in gets none of them. */
   readonly keys: readonly string[];
   /** Reach the program under either billing: where the vendor and the sign-in are, and the proxies. */
   readonly passed: readonly string[];
-  /** Carry the shared sign-in; a run that pays by key gets none of them. */
+  /** Variables that carry the shared sign-in; a run that pays by key gets none of them. */
   readonly signIn?: readonly string[];
-  /** The setting that the section's own variables stand in; default `tiers.<tier>.env`. */
+  /** Setting of the section's own variables; default `tiers.<tier>.env`. */
   readonly setting?: string;
 }
 
 /** Reads a variable of the daemon's environment. */
 export type ReadVariable = (name: string) => string | undefined;
 
-/** An agent's program environment, and which variable of it carries the key. */
+/** Environment of an agent's program, and the variable that carries the key. */
 export interface EngineEnvironment {
   readonly env: Readonly<Record<string, string>>;
   readonly key?: string;
 }
 
 /**
- * The variables of one agent's program: `fixed`, what the daemon passes on, then the section's own. Throws `SVC_BILLING_KEY_MISSING` when
- * the agent pays by key and there is none, and `SVC_BILLING_KEY_REFUSED` when the section gives a key to a run on the shared sign-in.
+ * Returns the environment of one agent's program: `fixed`, the variables passed on from the daemon, then the section's own. Throws
+ * `SVC_BILLING_KEY_MISSING` when the agent pays by key and has none, and `SVC_BILLING_KEY_REFUSED` when the section gives a key to a run on the
+ * shared sign-in.
  */
 export function engineEnvironment(
   { tier, keys, passed, signIn = [], setting = `tiers.${tier}.env` }: EngineVariables,

@@ -1,4 +1,4 @@
-/** A JSON object of a foreign program, before anything is known of it. */
+/** A JSON object of a foreign program, before validation. */
 export type Fields = Record<string, unknown>;
 
 /** The value when it is an object, else an empty one. */

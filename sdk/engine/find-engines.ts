@@ -13,17 +13,17 @@ export interface FoundEngine {
   /** For people; holds no secret. */
   readonly label: string;
   readonly tier: string;
-  /** The entry of `providers` it needs, and what to write there when there is none. */
+  /** The required entry of `providers`, and its content when it does not exist yet. */
   readonly provider?: { readonly name: string; readonly entry: Readonly<Record<string, string>> };
-  /** Further settings of the agent, such as who pays; undefined takes one away. */
+  /** Further settings of the agent, such as who pays; undefined removes one. */
   readonly settings?: Readonly<Record<string, unknown>>;
   /** Models to choose from, the proposed one first. Empty: the engine chooses. */
   readonly models: readonly string[];
-  /** What to look at when it does not answer. */
+  /** Hint for when it does not answer. */
   readonly hint: string;
 }
 
-/** How long a server on this machine may take to list its models, in milliseconds. */
+/** Timeout of a local server for listing its models, in milliseconds. */
 const LOOK_MS = 1_500;
 
 /** The engines that the tiers of these manifests offer: those of the tier that agents have by default first, then by rank and name. */
@@ -37,8 +37,8 @@ export function offersOf(manifests: readonly Manifest[]): readonly TierOffer[] {
 }
 
 /**
- * What can run agents here, best first: programs on PATH, then API keys in `env`, then model servers on loopback, then what is always
- * there. Nothing outside of this machine is asked.
+ * What can run agents here, best first: programs on PATH, then API keys in `env`, then model servers on loopback, then the built-in engine. Sends no
+ * request outside of this machine.
  */
 export async function findEngines(env: NodeJS.ProcessEnv, offers: readonly TierOffer[]): Promise<readonly FoundEngine[]> {
   const keys = offers.flatMap(({ tier, offer }): FoundEngine[] => {
@@ -85,7 +85,7 @@ export async function findPrograms(env: NodeJS.ProcessEnv, offers: readonly Tier
   return [...signedIn, ...paid];
 }
 
-/** How programs that were not found are installed, one line each. */
+/** Returns install instructions for programs that were not found, one line each. */
 export async function installable(env: NodeJS.ProcessEnv, offers: readonly TierOffer[]): Promise<readonly string[]> {
   return offers.flatMap(({ tier, offer: { name, program, install } }) =>
     program === undefined || install === undefined || findExecutable(program, env.PATH ?? "") !== undefined ? [] : [`${name} (tier ${tier}): ${install}`],

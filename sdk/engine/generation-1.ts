@@ -1,6 +1,4 @@
-/*
- * Names that `@svc/sdk/engine` had before. Plugins that were compiled against them still load; they go with generation 1 of the plugin API.
- */
+/* Former names in `@svc/sdk/engine`. Plugins that were compiled against them still load; they are removed with generation 1 of the plugin API. */
 import { createKeyRelays } from "./key-relays.ts";
 import { commandSandbox, packageFilesOf, programSandbox, relayLauncher, removeMountPoints, sandboxObstacle, shellQuoted } from "./sandbox.ts";
 import { checkSandbox } from "./sandbox-check.ts";

@@ -1,9 +1,9 @@
-/** News of a program in the order in which it came, for one reader. */
+/** Queue of a program's messages in order, for one reader. */
 export interface Inbox<T> {
   push(...news: readonly T[]): void;
   /** Puts news before all that waits. */
   unshift(...news: readonly T[]): void;
-  /** Drops what waits and is not wanted. */
+  /** Drops the waiting items that `wanted` rejects. */
   retain(wanted: (news: T) => boolean): void;
   /** The next one; waits until there is one. */
   next(): Promise<T>;

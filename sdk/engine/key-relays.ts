@@ -3,8 +3,8 @@ import { type LoopbackRelay, openLoopbackRelay, type Vendor } from "./relay.ts";
 /** Gives engines the use of a key without the key: one relay for each vendor and key, kept until `close`. */
 export interface KeyRelays {
   /**
-   * The relay for that vendor, opened at its first use. When another key is named for the same address, the relay of the former key is
-   * closed: exchanges under way end by themselves, new ones are refused. Rejects when no port is free.
+   * The relay for that vendor, opened at its first use. When another key is named for the same address, the relay of the former key is closed:
+   * requests in progress complete, new ones are refused. Rejects when no port is free.
    */
   relayFor(vendor: Vendor): Promise<LoopbackRelay>;
   /** Closes all relays and ends their connections. The plugin calls it in its `stop`. */
@@ -12,12 +12,12 @@ export interface KeyRelays {
 }
 
 interface Opened {
-  /** What the relay was opened with, key included. */
+  /** Arguments with which the relay was opened, key included. */
   readonly made: string;
   readonly relay: Promise<LoopbackRelay>;
 }
 
-/** Makes the relays of one plugin; none is opened yet. */
+/** Creates the relays of one plugin; each opens on first use. */
 export function createKeyRelays(): KeyRelays {
   const relays = new Map<string, Opened>();
   return {

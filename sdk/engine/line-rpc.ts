@@ -3,12 +3,12 @@ import type { FailureKind } from "../failure.ts";
 import type { ChildEnd, Spawn } from "../processes.ts";
 import { type Fields, fieldsOf, textOf } from "./fields.ts";
 
-/** Hears what the program says about one conversation. */
+/** Listener for the program's messages about one conversation. */
 export interface RpcListener {
   onNotification(method: string, params: Fields): void;
   /** Answers a request of the program, at once or when it is known; undefined when the method is not offered. */
   onRequest(method: string, params: Fields): Fields | undefined | Promise<Fields | undefined>;
-  /** The program is gone, or cannot be understood any more. */
+  /** The program has ended, or its output cannot be parsed. */
   onGone(reason: RpcGone): void;
 }
 
@@ -31,7 +31,7 @@ const currentListener = (listener: RpcListener | FormerRpcListener): RpcListener
 /** Why a program answers nothing any more. */
 export type RpcGone = { readonly kind: "ended"; readonly end: ChildEnd } | { readonly kind: "broken"; readonly why: string };
 
-/** How to speak to a program. */
+/** How to start and address a program. */
 export interface RpcOptions {
   readonly program: string;
   readonly args: readonly string[];
@@ -40,15 +40,15 @@ export interface RpcOptions {
   readonly taskId?: string;
   /** Begins each error of ours: `tier acme`. */
   readonly who: string;
-  /** What to look at when the program does not answer: `is it Acme Code 2.1 or newer?`. */
+  /** Hint for when the program does not answer: `is it Acme Code 2.1 or newer?`. */
   readonly hint: string;
   /** Adds `jsonrpc: "2.0"` to each message. */
   readonly versioned?: boolean;
   /** The member of `params` that names the conversation a message is about. */
   readonly conversationKey: string;
-  /** Hears what the program tells about a conversation that nobody listens to. */
+  /** Receives notifications about a conversation without a listener. */
   unheard?(conversation: string, method: string, params: Fields): void;
-  /** Hears each line of its standard error. */
+  /** Receives each line of its standard error. */
   onErrorLine?(line: string): void;
 }
 
@@ -58,12 +58,12 @@ export interface LineRpc {
   readonly ended: Promise<ChildEnd>;
   readonly started: Promise<void>;
   /**
-   * Rejects with `SVC_RPC_REFUSED`, which carries the program's `reply`, when it says no, with `SVC_RPC_SILENT` when it says
-   * nothing within `limitMs` (default 30,000; 0 waits for as long as the program runs), and with `SVC_RPC_GONE` and a `kind` when it is gone.
+   * Rejects with `SVC_RPC_REFUSED`, which carries the program's `reply`, for an error answer, with `SVC_RPC_SILENT` without an answer within
+   * `limitMs` (default 30,000; 0 waits for as long as the program runs), and with `SVC_RPC_GONE` and a `kind` when the program has ended.
    */
   request(method: string, params: Fields, limitMs?: number): Promise<Fields>;
   notify(method: string, params?: Fields): void;
-  /** Hears what concerns a conversation until the returned function is called. */
+  /** Registers a listener for a conversation; returns the function that removes it. */
   listen(conversation: string, listener: RpcListener | FormerRpcListener): () => void;
   /** Closes its standard input, waits 2 s for its end, then ends its process tree. */
   leave(): Promise<void>;
@@ -77,7 +77,7 @@ const LEAVE_MS = 2_000;
 const LINE_BYTES = 8 * 1024 * 1024;
 const NOISE_LIMIT = 100;
 
-/** Why a program that is gone answers nothing, for the sender: its exit code is no answer, its last words may be one. */
+/** Describes for the sender why an ended program gives no answer: its exit code does not explain it, the end of its standard error may. */
 export function describeGone(gone: RpcGone): { readonly kind: FailureKind; readonly message: string } {
   if (gone.kind === "broken") return { kind: "protocol", message: `The program's output cannot be read: ${gone.why}.` };
   const { code, signal, stderr, reason } = gone.end;
@@ -86,7 +86,7 @@ export function describeGone(gone: RpcGone): { readonly kind: FailureKind; reado
   return { kind: "no-result", message: `The program ended before its answer (${signal === null ? `exit code ${code}` : `signal ${signal}`}).${words}` };
 }
 
-/** Starts the program; `started` tells whether it came up. */
+/** Starts the program; `started` settles when it came up or failed. */
 export function openLineRpc(spawn: Spawn, options: RpcOptions): LineRpc {
   const { program, args, cwd, env, taskId, who, hint, versioned = false, conversationKey } = options;
   const listeners = new Map<string, RpcListener>();
@@ -106,7 +106,7 @@ export function openLineRpc(spawn: Spawn, options: RpcOptions): LineRpc {
   void child.ended.then((end) => lose({ kind: "ended", end }));
 
   const send = (message: Fields): void => {
-    // A program that has ended tells so itself.
+    // The end of the program is reported separately.
     child.write(`${JSON.stringify(versioned ? { jsonrpc: "2.0", ...message } : message)}\n`).catch(() => undefined);
   };
 

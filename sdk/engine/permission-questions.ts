@@ -6,7 +6,7 @@ import type { TierEvent, Turn } from "../tier.ts";
 export interface PermissionCall {
   /** As the engine calls it. */
   readonly tool: string;
-  /** All of it: what the person reads and what the digest is made of. */
+  /** The complete input: the person reads it, and the digest covers it. */
   readonly input: unknown;
 }
 
@@ -20,22 +20,22 @@ export interface PermissionAnswer {
 export interface PermissionAsking {
   readonly services: Pick<Services, "get">;
   readonly turn: Pick<Turn, "id" | "agent" | "messages">;
-  /** The end of the run: what was not answered by then is refused and withdrawn. */
+  /** Aborts at the end of the run: open questions are then refused and withdrawn. */
   readonly signal: AbortSignal;
-  /** Into the tier's stream: that the run waits, and what came of it. */
+  /** Emits into the tier's stream: that the run waits, and the decision. */
   tell(event: TierEvent): void;
 }
 
 /**
- * Asks people about calls that the agent's permission mode leaves open, where the agent's `permissionQuestions` is `ask`; undefined where
- * nobody is asked: by default, and in runs of restricted autonomy. The answer is no unless a person says yes to this very call in time.
- * Never rejects.
+ * Returns a function that asks people about calls that the agent's permission mode leaves open, where the agent's `permissionQuestions` is `ask`;
+ * undefined otherwise (the default) and in runs of restricted autonomy. The answer is no unless a person approves this very call in time. Never
+ * rejects.
  */
 export function permissionQuestions({ services, turn, signal, tell }: PermissionAsking): ((call: PermissionCall) => Promise<PermissionAnswer>) | undefined {
   const { id: taskId, agent, messages } = turn;
   if (agent.settings.permissionQuestions !== "ask" || (messages[0].options?.autonomy ?? "act") !== "act") return undefined;
 
-  /** What the run waits for; calls may be asked about side by side. */
+  /** Open questions of the run; calls may be asked about concurrently. */
   const open = new Map<string, Extract<TierEvent, { type: "waiting" }>>();
 
   async function ask({ tool, input }: PermissionCall): Promise<PermissionAnswer> {

@@ -5,7 +5,7 @@ import { type LineRpc, openLineRpc, type RpcOptions } from "./line-rpc.ts";
 /** One process of an engine. */
 export interface PooledEngine {
   readonly rpc: LineRpc;
-  /** Conversations opened in it. It keeps their tool servers until it ends. */
+  /** Conversations opened in the process. It keeps their tool servers until it ends. */
   readonly opened: Set<string>;
   /** The key under which it is shared; unset for one that serves a single run. */
   readonly key?: string;
@@ -13,7 +13,7 @@ export interface PooledEngine {
   users: number;
 }
 
-/** How one kind of engine is started and kept. */
+/** How to start and keep engines of one kind. */
 export interface PoolOptions {
   readonly spawn: Spawn;
   readonly warm: Warm;
@@ -21,11 +21,11 @@ export interface PoolOptions {
   readonly name: string;
   /** The first words with a new process. */
   handshake(rpc: LineRpc): Promise<unknown>;
-  /** Ends what an interrupted conversation left running in a shared process. False: the process has to go. */
+  /** Ends the leftovers of an interrupted conversation in a shared process. False: the process has to be ended. */
   clean?(rpc: LineRpc, conversation: string): Promise<boolean>;
 }
 
-/** What a run wants. */
+/** Requirements of a run. */
 export interface Claim {
   readonly launch: RpcOptions;
   /** One process for all runs with the same program, arguments and environment. */
@@ -36,11 +36,14 @@ export interface Claim {
 /** The processes of one engine: one that all sharing runs use, and one for each other run. */
 export interface EnginePool {
   /**
-   * Rejects with the error of the start or the handshake, and with `SVC_RPC_ABORTED` when the run is ended before: then a process
-   * that nobody else waits for is ended too.
+   * Rejects with the error of the start or the handshake, and with `SVC_RPC_ABORTED` when the run ended first: then a process that no other run waits
+   * for is ended too.
    */
   claim(claim: Claim): Promise<PooledEngine>;
-  /** Keeps a shared one for the next run, ends the others. `interrupted` names a conversation to be cleaned. Resolves when what must end has ended. */
+  /**
+   * Keeps a shared process for the next run, ends the others. `interrupted` names a conversation to clean up. Resolves when the ending processes have
+   * exited.
+   */
   giveBack(engine: PooledEngine, state: { readonly over: boolean; readonly interrupted?: string }): Promise<void>;
 }
 
@@ -102,7 +105,7 @@ export function createEnginePool({ spawn, warm, name, handshake, clean }: PoolOp
       if (signal.aborted && opening.waiting === 0) {
         opening.abort.abort();
         const engine = await opening.engine.catch(() => undefined);
-        // It came up in the same moment: the next run may have it.
+        // The process became ready just as its run was aborted: keep it for the next run.
         if (engine?.rpc.alive && engine.users === 0) warm.keep(key, engine, () => engine.rpc.leave(), engine.rpc.ended);
       }
     }
@@ -143,7 +146,7 @@ export function createEnginePool({ spawn, warm, name, handshake, clean }: PoolOp
 
 const aborted = () => svcError("SVC_RPC_ABORTED", "The run was ended before its engine was up.");
 
-/** The environment may hold a key: what names the process must not. */
+/** The environment may hold a key: a digest keeps it out of the process's name. */
 async function digest(value: unknown): Promise<string> {
   const { createHash } = await import("node:crypto");
   return createHash("sha256").update(JSON.stringify(value)).digest("hex").slice(0, 16);

@@ -6,7 +6,7 @@ import type { RpcOptions } from "./line-rpc.ts";
 import type { EnginePool, PooledEngine } from "./pool.ts";
 import { runFailure } from "./run-failure.ts";
 
-/** From asking a program to break off until it is ended: short, so that a cancelled run is gone within 4 s; others may be on a shared one. */
+/** Time between interrupting a program and ending it: short, so that a cancelled run is gone within 4 s; a shared process may serve other runs. */
 const INTERRUPT_MS = { alone: 400, shared: 700 } as const;
 
 /** A run on an engine of a pool. */
@@ -14,26 +14,26 @@ export interface PooledRun {
   readonly engine: PooledEngine;
   /** Call it when the program has the turn's conversation open: from now on an abort calls `interrupt`, and this conversation is cleaned after it. */
   begun(conversation: string, interrupt: () => void): void;
-  /** Call it when the program has told the turn's end: the engine is kept. */
+  /** Call it when the program has reported the end of the turn: the engine is kept. */
   over(): void;
 }
 
-/** What a run on a pool is made of. */
+/** Parts of a run on a pool. */
 export interface PooledTurn {
-  /** Made in the run, so that what it throws becomes the run's failure. */
+  /** Called inside the run, so that an error becomes the run's failure. */
   launch(): Promise<RpcOptions> | RpcOptions;
   /** One process for all runs with the same program, arguments and environment. */
   readonly shared: boolean;
   readonly signal: AbortSignal;
-  /** Reads what the program refused; see `runFailure`. */
+  /** Classifies an error of the program; see `runFailure`. */
   refusal?(error: SvcError): TierFailure;
   /** The turn itself: words in, news out. */
   converse(run: PooledRun): AsyncGenerator<TierEvent>;
 }
 
 /**
- * Runs one turn on an engine of the pool: claims it, has an abort interrupt the turn and, where that does not help, end the process,
- * tells each error as a failure, and gives the engine back. Yields nothing for a signal that has aborted before.
+ * Runs one turn on an engine of the pool: claims it; an abort interrupts the turn and, if that does not help, ends the process; yields each error as
+ * a failure, and releases the engine. Yields nothing for a signal that has aborted before.
  */
 export async function* runOnPool(pool: EnginePool, { launch, shared, signal, refusal, converse }: PooledTurn): AsyncGenerator<TierEvent> {
   if (signal.aborted) return;

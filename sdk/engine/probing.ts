@@ -6,11 +6,11 @@ import type { EngineEnvironment, ReadVariable } from "./engine-environment.ts";
 import type { Executable } from "./executable.ts";
 import { unreachable } from "./reach.ts";
 
-/** How an engine's program is asked whether an agent can use it. */
+/** Steps of asking an engine's program whether an agent can use it. */
 export interface Probing {
-  /** Its version, with what else is to be told; rejects when it does not run. */
+  /** Returns its version and further details; rejects when it does not run. */
   installed(): Promise<string>;
-  /** How the agent signs in; rejects with what to do when it does not. */
+  /** Returns how the agent signs in; rejects with what to do when it is not signed in. */
   signedIn(): Promise<string>;
   /** Where its vendor is; undefined where that is not known. */
   readonly vendor?: { readonly address: string; readonly proxy?: string };
@@ -32,7 +32,7 @@ export async function probeEngine({ installed, signedIn, vendor }: Probing): Pro
 
 const LIMIT_MS = 10_000;
 
-/** Runs the program with a few arguments and reads what it prints. Rejects when it does not run. */
+/** Runs the program with a few arguments and collects its output. Rejects when it does not run. */
 export async function ask(
   spawn: Spawn,
   program: string,
@@ -52,7 +52,7 @@ export async function versionOf(spawn: Spawn, program: string, args: readonly st
   return stdout;
 }
 
-/** How a tier on a program is probed. */
+/** Parts of the probe of a tier on a program. */
 export interface ProgramProbe {
   readonly spawn: Spawn;
   readonly section: ProgramSection;
@@ -60,14 +60,14 @@ export interface ProgramProbe {
   readonly agent?: Agent | undefined;
   /** Throws when the program is missing. */
   find(): Executable;
-  /** The release that the tests run, and what is said about another one. */
+  /** The release that the tests run, and the warning for another one. */
   readonly tested: string;
   readonly otherwise?: string;
   /** Further words behind the version. */
   describe?(program: Executable): Promise<string>;
   /** The agent's environment; throws when its key is missing or refused. */
   environment(agent: Agent, settings: ProgramSettings): EngineEnvironment;
-  /** How an agent on the shared sign-in is signed in, by the program's own word; rejects with what to do. */
+  /** How an agent on the shared sign-in is signed in, as the program reports it; rejects with what to do. */
   signedIn(program: Executable, env: Readonly<Record<string, string>>): Promise<string>;
   /** The vendor: the variable that names its address, and the address without it. `always`: under either billing. */
   readonly vendor: { readonly variable: string; readonly address: string; readonly always?: boolean };

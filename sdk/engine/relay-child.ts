@@ -1,6 +1,6 @@
 /*
- * The engine's parent behind the sandbox: listens on the loopback of the sandbox's own network, passes what comes on to the relay's socket
- * byte for byte, and ends as the engine ends.
+ * The engine's parent behind the sandbox: listens on the loopback of the sandbox's own network, forwards each connection to the relay's socket byte
+ * for byte, and ends as the engine ends.
  *
  *   node relay-child.js <socket> <port> <program> [argument ...]
  */

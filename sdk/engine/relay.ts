@@ -4,7 +4,7 @@ import { request as requestSecure } from "node:https";
 import type { AddressInfo } from "node:net";
 import { connect as connectSecure, rootCertificates } from "node:tls";
 
-/** The one address that an engine reaches through a relay, and what the relay adds to its requests. */
+/** The only address that an engine reaches through a relay, and the headers that the relay adds to its requests. */
 export interface Vendor {
   /** The address of the vendor's API, as the engine would be given it. */
   readonly base: string;
@@ -45,9 +45,9 @@ export async function openRelay(socket: string, vendor: Vendor): Promise<Relay> 
 /** A relay on loopback: a caller that presents its token may use it, and learns nothing of the vendor's key. */
 export interface LoopbackRelay {
   readonly port: number;
-  /** What an engine presents in the place of the key, as it would present that. Random, valid until `retire` or `close`. */
+  /** Random token that an engine presents in place of the key, in the same manner. Valid until `retire` or `close`. */
   readonly token: string;
-  /** Refuses what comes from now on; exchanges under way go on to their end. */
+  /** Refuses new requests; requests in progress complete. */
   retire(): void;
   /** Ends all connections at once. */
   close(): Promise<void>;
@@ -139,7 +139,7 @@ async function pass(request: IncomingMessage, response: ServerResponse, vendor: 
   }
 }
 
-/** `//other/x` and `/../x` would be read as another place by somebody on the way. */
+/** `//other/x` and `/../x` could be read as another address by a proxy. */
 const pathOf = (url: string): string | undefined => (/^\/(?!\/)[^\s\\#]*$/.test(url) && !/(^|\/)(\.|%2e){1,2}(\/|$|\?)/i.test(url) ? url : undefined);
 
 /** Directly, or by a tunnel through the proxy where the address is a secure one. */

@@ -3,7 +3,7 @@ import { type FailureKind, type TierFailure, tierFailure } from "../failure.ts";
 import { describeGone, type RpcGone } from "./line-rpc.ts";
 import { vendorFailure } from "./vendor-failure.ts";
 
-/** How a run that its caller ended is told. */
+/** Failure of a run that its caller ended. */
 const cancelled = (): TierFailure => tierFailure("cancelled", "The run was ended.");
 
 /** The failure of a run whose program went away, or cannot be understood, before the turn was over. */
@@ -13,7 +13,10 @@ export function goneFailure(gone: RpcGone, signal: AbortSignal): TierFailure {
   return tierFailure(kind, message);
 }
 
-/** The failure that an error of the run stands for: its own `kind`, else by its code. `refusal` reads what the program refused; without it, its words are read as a vendor's. */
+/**
+ * Returns the failure for an error of the run: by the error's own `kind`, else by its code. `refusal` classifies an error of the program; default:
+ * its message is read as a vendor's.
+ */
 export function runFailure(
   error: unknown,
   signal: AbortSignal,

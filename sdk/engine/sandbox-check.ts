@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Spawn } from "../processes.ts";
 import { type Bubblewrap, commandSandbox, programSandbox, shellQuoted } from "./sandbox.ts";
 
-/** Does a sandbox hold back here what it is there for? */
+/** Result of testing whether a sandbox restricts programs on this machine. */
 export type SandboxCheck = { readonly holds: true } | { readonly holds: false; readonly reason: string };
 
 const LIMIT_MS = 20_000;
@@ -73,13 +73,13 @@ async function furnish(spawn: Spawn, scratch: string, workspace: string): Promis
   return (await made.ended).code === 0;
 }
 
-/** What the engine itself tries. */
+/** Attempts of the engine itself. */
 const writing = (writable: boolean): string =>
   writable
     ? `(: >> .git/config) 2>/dev/null && echo '${MARK} git settings can be written'`
     : `(: >> new) 2>/dev/null && echo '${MARK} the workspace can be written'`;
 
-/** What a command tries. Each line that begins with the mark tells of a way out, but for the last one. */
+/** Attempts of a command. Each output line that begins with the mark reports an escape, except the last one. */
 function probes(workspace: string, port: number, canary: string, writable: boolean, git: boolean): string {
   const tell = (what: string) => `echo '${MARK} ${what}'`;
   const sealed = [".git/config", ".git/hooks/new", ".claude/new", ".mcp.json", "../neighbour/new"];
@@ -104,5 +104,5 @@ function shape(folder: string): string[] {
   });
 }
 
-/** A place that a sandbox makes to stand on. */
+/** Whether the path is a mount point that a sandbox creates. */
 const isStub = (path: string): boolean => /\/(\.claude|\.codex|\.gemini|\.svc|\.mcp\.json|svc\.json|config\.worktree:0:|modules|info|hooks)$/.test(path);

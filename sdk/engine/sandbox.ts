@@ -9,13 +9,13 @@ import { findExecutable } from "./executable.ts";
  *   program sandbox  the engine: the system read-only, its workspace, its own folders; its only way out is a socket
  *     command sandbox  each command it starts: the same workspace, but no network, no variables, none of the engine's folders
  *
- * Nothing that is not named here is seen inside. The callers put their words into `bwrap`'s arguments as they are: no shell reads them.
+ * Nothing else of the machine is visible inside. Callers pass the program's words in `bwrap`'s arguments unchanged: no shell parses them.
  */
 
-/** What an engine sees of the machine. All paths are absolute and real. */
+/** The part of the machine that an engine sees. All paths are absolute and real. */
 export interface SandboxView {
   readonly workspace: string;
-  /** May files in the workspace be changed? */
+  /** Whether files in the workspace may be changed. */
   readonly writable: boolean;
   /** Further folders and files that may be read. */
   readonly readable: readonly string[];
@@ -23,7 +23,7 @@ export interface SandboxView {
 
 /** The engine's own side of the sandbox. */
 export interface ProgramSandbox extends SandboxView {
-  /** Files and folders that the program is made of. */
+  /** Files and folders of the program. */
   readonly program: readonly string[];
   /** Folders that the program may write, at the same path inside. Its commands do not see them. */
   readonly own: readonly string[];
@@ -31,7 +31,7 @@ export interface ProgramSandbox extends SandboxView {
   readonly socket?: { readonly outside: string; readonly inside: string };
 }
 
-/** How this user can sandbox something on this machine. */
+/** The sandbox of this user on this machine. */
 export interface Bubblewrap {
   readonly bwrap: string;
   /** A sandbox within a sandbox may have a process table of its own. The kernel refuses it to root, whose commands get an empty `/proc`. */
@@ -42,7 +42,7 @@ export interface Bubblewrap {
 const INSIDE = ["--uid", "1000", "--gid", "1000"];
 const SYSTEM_LINKS = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
 const SYSTEM_FOLDERS = ["/usr", "/nix/store"];
-/** What programs need to find names, certificates, time zones and libraries. No passwords, no keys. */
+/** System files that programs need for names, certificates, time zones and libraries. No passwords, no keys. */
 const SYSTEM_FILES = [
   ...["passwd", "group", "nsswitch.conf", "hosts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "timezone", "os-release", "debian_version"],
   ...[
@@ -58,12 +58,12 @@ const SYSTEM_FILES = [
     "services",
   ],
 ].map((name) => `/etc/${name}`);
-/** In a workspace, what decides what later runs may do: the settings and hooks of git, and those of engines and of svc. */
+/** Files of a workspace that decide what later runs may do: settings and hooks of git, and those of engines and of svc. */
 const KEEPERS = {
   folders: [".git/hooks", ".git/info", ".git/modules", ".claude", ".codex", ".gemini", ".svc"],
   files: [".git/config", ".git/config.worktree", ".mcp.json", "svc.json"],
 } as const;
-/** By such a file git takes its settings from elsewhere; nothing can stand in its place, so it is taken away after the run. */
+/** File by which git takes its settings from elsewhere; no stub can take its place, so it is removed after the run. */
 const REDIRECTION = ".git/commondir";
 
 /** Programs of the system inside both sandboxes. */
@@ -72,7 +72,7 @@ export const SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/s
 /** Bubblewrap's program on a search path. */
 export const findBubblewrap = (searchPath: string): string | undefined => findExecutable("bwrap", searchPath);
 
-/** The arguments of bubblewrap for the engine; what follows them is the program and its arguments. */
+/** Returns the arguments of bubblewrap for the engine; append the program and its arguments. */
 export function programSandbox({ bwrap }: Bubblewrap, room: ProgramSandbox, env: Readonly<Record<string, string>>): string[] {
   const { socket } = room;
   return [
@@ -93,8 +93,8 @@ export function programSandbox({ bwrap }: Bubblewrap, room: ProgramSandbox, env:
 }
 
 /**
- * One command of the engine as words, run inside the program sandbox. `text` is bash's, and is not read here. The environment is emptied
- * before bubblewrap starts: its own process is the first of the sandbox, and what it was started with can be read in `/proc/1/environ`.
+ * One command of the engine as words, run inside the program sandbox. `text` is bash's, and is not read here. The environment is emptied before
+ * bubblewrap starts: bubblewrap is process 1 of the sandbox, and its environment can be read in `/proc/1/environ`.
  */
 export function commandSandbox({ bwrap, ownProcesses }: Bubblewrap, room: SandboxView, env: Readonly<Record<string, string>>, text: string): string[] {
   return [
@@ -127,8 +127,8 @@ export function sandboxObstacle({ workspace, writable }: SandboxView): string | 
 export const shellQuoted = (words: readonly string[]): string => words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
 
 /**
- * Takes away what a run in a writable room left as places to stand on, where they are still empty, and what would redirect git's settings.
- * Call it when no run is left in the workspace: taking a place away takes away what is mounted on it. Answers with what was taken.
+ * Removes the mount points that a run in a writable room left, if they are still empty, and a redirection of git's settings. Call it only when no run
+ * uses the workspace: removing a mount point unmounts it. Returns the removed paths.
  */
 export function removeMountPoints(workspace: string): string[] {
   const taken: string[] = [];
@@ -139,7 +139,7 @@ export function removeMountPoints(workspace: string): string[] {
       if (facts.isDirectory()) rmdirSync(path);
       else if (facts.isFile() && facts.size === 0) unlinkSync(path);
     } catch {
-      // It is not there, or not empty: then it is somebody's.
+      // Missing or not empty: it is not one of ours.
     }
   }
   const redirection = join(workspace, REDIRECTION);
@@ -156,7 +156,7 @@ function system(): string[] {
     ...SYSTEM_LINKS.filter(exists).flatMap((path) =>
       lstatSync(path).isSymbolicLink() ? ["--symlink", readlinkSync(path).replace(/^\//, ""), path] : ["--ro-bind", path, path],
     ),
-    // Some are links into folders that are not seen: what they lead to is put in their place.
+    // Some are links into hidden folders: mount their targets in their place.
     ...SYSTEM_FILES.filter(exists).flatMap((path) => ["--ro-bind", realpathSync(path), path]),
   ];
 }
@@ -166,8 +166,8 @@ function inhabited({ workspace, writable, readable }: SandboxView): string[] {
 }
 
 /**
- * Mounts on what decides about later runs: read-only where it is there, a stub where it is not. `.git` is mounted on itself, so that it
- * cannot be moved away and put back as a copy. In a room that nobody writes only svc's own files are covered.
+ * Mounts over the files that decide about later runs: read-only where they exist, a stub where they do not. `.git` is mounted on itself, so that it
+ * cannot be moved away and replaced by a copy. In a read-only room only svc's own files are covered.
  */
 function supervisors({ workspace, writable }: SandboxView): string[] {
   const at = (name: string) => join(workspace, name);
@@ -182,7 +182,7 @@ function supervisors({ workspace, writable }: SandboxView): string[] {
   return [
     ...git,
     ...KEEPERS.folders.filter((name) => !inGit(name)).flatMap((name) => (exists(at(name)) ? ["--ro-bind", at(name), at(name)] : stub(at(name)))),
-    // An empty folder stands for a missing file: git adds none, and stops at a device.
+    // An empty folder stands for a missing file: git adds no entry, and stops at a device.
     ...KEEPERS.files
       .filter((name) => !inGit(name))
       .flatMap((name) =>

@@ -1,14 +1,14 @@
 import type { Log } from "../plugin.ts";
 import type { TierEvent } from "../tier.ts";
 
-/** What a reader tells about the tool servers of one agent. */
+/** Callbacks by which a reader reports the tool servers of one agent. */
 export interface ServerNews {
   started(server: string): void;
   /** Answers with the events to pass on. */
   failed(server: string, reason: string): readonly TierEvent[];
 }
 
-/** Tells which tool servers of an agent did not start: as a step and in the log, once until it starts or fails in another way. */
+/** Reports tool servers of an agent that did not start: as a step and in the log, once until it starts or fails in another way. */
 export interface ToolServers {
   started(agent: string, server: string): void;
   failed(agent: string, server: string, reason: string): readonly TierEvent[];
@@ -16,7 +16,7 @@ export interface ToolServers {
   of(agent: string): ServerNews;
 }
 
-/** `who` begins each line of the log: `tier acme`. */
+/** Creates the log of tool servers. `who` begins each line: `tier acme`. */
 export function createToolServers(log: Log, who: string): ToolServers {
   const known = new Map<string, string>();
   const servers: ToolServers = {

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type { Store } from "../store.ts";
 import type { TurnContext } from "../tier.ts";
 
-/** What was said in a conversation since its session began. */
+/** Transcript of a conversation since its session began. */
 interface Stored {
   /** The session as the daemon knows it. */
   readonly id: string;
@@ -14,8 +14,8 @@ interface Stored {
 }
 
 /**
- * The words with which a turn begins, for a program that takes no system prompt or cannot be trusted to load a session again: the
- * instructions are sent once and after each change, and what was said before wherever the program does not hold the session any more.
+ * Preamble of a turn, for a program that takes no system prompt or cannot be trusted to load a session again: the instructions are sent once and
+ * after each change, the previous exchanges whenever the program no longer holds the session.
  */
 export interface Transcript {
   /** Stays the same however often the program's own session changes. */
@@ -24,14 +24,14 @@ export interface Transcript {
   readonly native?: string;
   /** `held` says that the program still has the session. */
   opening(held: boolean): string;
-  /** Stores that it goes on in the program's session `native`, and what was said there now, bounded. */
+  /** Stores the program's session id `native`, and appends this exchange to the transcript, within its limits. */
   keep(native: string, said?: { readonly user: string; readonly answer: string }): Promise<void>;
 }
 
 const EXCHANGES = 20;
 const LENGTH = 24_000;
 
-/** Reads what is stored of the conversation that `context` goes on with; nothing where it starts a new session. */
+/** Reads the stored transcript of the conversation that `context` continues; an empty one where it starts a new session. */
 export async function readTranscript(store: Store, conversation: string, context: TurnContext): Promise<Transcript> {
   const stored = store.collection<Stored>("conversations");
   const found = context.session === undefined ? undefined : (await stored.get(conversation))?.value;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Store } from "../store.ts";
 import type { Layer } from "../tier.ts";
 
-/** What a session was sent last: a digest for each layer. */
+/** Layers that a session was sent last: a digest each. */
 interface Sent {
   readonly session: string;
   readonly digests: Readonly<Record<string, string>>;
@@ -11,7 +11,7 @@ interface Sent {
 /** Layers about the conversation. All others, such as `artifacts`, are about one message and are sent with it. */
 const STANDING: ReadonlySet<string> = new Set(["channel rules", "scope", "landscape", "identity", "references", "wiki hint"]);
 
-/** What of a turn's layers is to be sent now. */
+/** Layers of a turn that must be sent now. */
 export interface UnsentLayers {
   readonly layers: readonly Layer[];
   /** Call it when the turn has succeeded in this session: only then the session surely holds the layers. */
@@ -19,8 +19,8 @@ export interface UnsentLayers {
 }
 
 /**
- * The layers that a session does not hold yet. `session` is the engine's own, unset where it begins one now: then all of them. A
- * layer that the session holds and the turn lacks is revoked by a text. What was sent is stored, so that a restart does not repeat it.
+ * Returns the layers that a session does not hold yet. `session` is the engine's own, unset where it begins one now: then all of them. A layer that
+ * the session holds and the turn lacks is revoked by a text. The sent digests are stored, so that a restart does not repeat them.
  */
 export async function unsentLayers(store: Store, conversation: string, session: string | undefined, layers: readonly Layer[]): Promise<UnsentLayers> {
   const stored = store.collection<Sent>("layers");

@@ -1,21 +1,21 @@
 import { type FailureKind, type TierFailure, tierFailure } from "../failure.ts";
 
-/** What a vendor refused, as its program tells it. */
+/** A vendor's refusal, as its program reports it. */
 export interface Refused {
-  /** Of the vendor's HTTP answer; 0 where the program tells none. */
+  /** Status of the vendor's HTTP answer; 0 where the program does not report it. */
   readonly status: number;
   readonly message: string;
   /** Something of the answer was passed on already. */
   readonly said?: boolean;
 }
 
-/** What the vendors' words for a conversation that is too long have in common. */
+/** Common part of the vendors' messages about a conversation that is too long. */
 const TOO_LONG =
   /context.{0,12}(length|window|size)|context_length_exceeded|(prompt|input) is too long|(maximum|too many)( input| prompt)? tokens|token count.{0,30}exceeds|maximum number of tokens|request_too_large/i;
 const UNREACHABLE =
   /ECONN\w+|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|connection (failed|error|refused|reset)|fetch failed|stream disconnected|network error|socket hang up|^terminated$/i;
 
-/** Tells what a vendor refused by the kind that it has on every engine, with the wait that the vendor asks for where its words name one. */
+/** Classifies a vendor's refusal into the failure kinds shared by all engines, with the retry delay that its message names, if any. */
 export function vendorFailure(refused: Refused): TierFailure {
   const kind = kindOf(refused);
   const retryAfterMs = retryAfterIn(refused.message);

@@ -9,8 +9,8 @@ export type WorkspaceServer = { readonly name: string } & (
 );
 
 /**
- * The tool servers of `<workspace>/.mcp.json`. A file that cannot be read gives none, an entry without command and address is left out.
- * `taskId` is for an engine that starts them without its own environment: then they are told by theirs for which task they run.
+ * Reads the tool servers of `<workspace>/.mcp.json`. An unreadable file yields an empty list; an entry without command and address is skipped.
+ * `taskId` is for an engine that starts them without its own environment: it is set in theirs.
  */
 export async function workspaceServers(workspace: string, taskId?: string): Promise<readonly WorkspaceServer[]> {
   const file = await readFile(join(workspace, ".mcp.json"), "utf8").catch(() => "{}");

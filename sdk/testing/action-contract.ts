@@ -3,28 +3,28 @@ import type { Action, ActionCall } from "../action.ts";
 import { checkSchema, type Validate } from "./check-schema.ts";
 import { inTime, type Runner } from "./runner.ts";
 
-/** One call with an input that must work, and what to expect of its output beyond the schema. */
+/** One call with a valid input, and the expected output beyond the schema. */
 export interface ActionCase {
   readonly name: string;
   readonly input: Record<string, unknown>;
   check?(output: unknown): void;
 }
 
-/** What an author hands to `actionContract`; made afresh for each test. */
+/** Subject of `actionContract`; created afresh for each test. */
 export interface ActionSubject {
   readonly action: Action;
   /** At least one. */
   readonly works: readonly ActionCase[];
   /** Inputs that the schema must refuse, beside the ones the suite makes itself. At least one. */
   readonly refused: readonly Record<string, unknown>[];
-  /** An input whose call lasts until it is aborted. Left out: the action is over at once, and only a call aborted before is tried. */
+  /** An input whose call lasts until it is aborted. Omitted: the action ends at once, and only a call that was aborted before is tested. */
   readonly endless?: Record<string, unknown>;
   /** Default `checkSchema`. */
   readonly validate?: Validate;
   dispose?(): Promise<void>;
 }
 
-/** What every action promises. Run it with any runner: `actionContract({ describe, it }, () => ({ action, works, refused }))`. */
+/** Contract suite of every action. Run it with any runner: `actionContract({ describe, it }, () => ({ action, works, refused }))`. */
 export function actionContract(runner: Runner, make: () => ActionSubject | Promise<ActionSubject>): void {
   const given = (test: (subject: ActionSubject & { validate: Validate }) => Promise<void> | void) => async () => {
     const subject = await make();

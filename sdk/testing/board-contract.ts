@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Board, WorkItem } from "../board.ts";
 import { inTime, type Runner } from "./runner.ts";
 
-/** What an author hands to `boardContract`; made afresh for each test, with a far end that holds the same at each start. */
+/** Subject of `boardContract`; created afresh for each test, with a fake platform that has the same content at each start. */
 export interface BoardSubject {
   readonly board: Board;
   /** Ids of two open items at least, the last updated first. */
@@ -14,7 +14,7 @@ export interface BoardSubject {
 
 const CALL_MS = 10_000;
 
-/** What every source of work items promises. Run it with any runner: `boardContract({ describe, it }, () => ({ board, open, label }))`. */
+/** Contract suite of every source of work items. Run it with any runner: `boardContract({ describe, it }, () => ({ board, open, label }))`. */
 export function boardContract(runner: Runner, make: () => BoardSubject | Promise<BoardSubject>): void {
   const given = (test: (subject: BoardSubject) => Promise<void>) => async () => {
     const subject = await make();

@@ -30,7 +30,7 @@ function shownButtons({ far }: Running): readonly { readonly label: string; read
   return buttons;
 }
 
-/** What a channel that says `traits.choices` promises about buttons. */
+/** Cases about the buttons of a channel with `traits.choices`. */
 export function describeChoices(it: It, has: Has): void {
   it("shows choices as buttons that carry their data; an edit without them takes them away", async (running) => {
     const { channel } = running;

@@ -25,10 +25,7 @@ import { inTime, type Runner } from "./runner.ts";
 
 const LOADS = 50;
 
-/**
- * What every channel promises. Run it with any runner:
- * `channelContract({ describe, it }, () => ({ plugin, context, far }), { lacks: ["groups"] })`.
- */
+/** Contract suite of every channel. Run it with any runner: `channelContract({ describe, it }, () => ({ plugin, context, far }), { lacks: ["groups"] })`. */
 export function channelContract(
   runner: Runner,
   make: () => ChannelSubject | Promise<ChannelSubject>,

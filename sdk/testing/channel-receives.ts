@@ -5,7 +5,7 @@ import { accepted, acceptedBy, type Has, type It, LIMIT_MS, outgoing, say, send,
 import type { Said } from "./channel-subject.ts";
 import { inTime } from "./runner.ts";
 
-/** What a channel promises about messages that come in. */
+/** Cases about incoming messages of a channel. */
 export function describeReceiving(it: It, has: Has): void {
   const where = has("direct") ? "direct" : "group";
   const friend = (text: string, more: Partial<Said> = {}): Said => ({ text, from: "friend", where, ...(where === "group" ? { mention: true } : {}), ...more });
@@ -115,14 +115,14 @@ export function describeReceiving(it: It, has: Has): void {
   if (has("reconnect")) describeReconnects(it, has, friend);
 }
 
-/** What a channel promises about cut connections. */
+/** Cases about cut connections of a channel. */
 function describeReconnects(it: It, has: Has, friend: (text: string) => Said): void {
   it(`comes back after a cut connection${has("history") ? " and misses nothing" : ""}`, async (running) => {
     await say(running, friend("before"));
     await accepted(running, 1);
     const before = running.far.attempts?.() ?? 0;
     await running.far.drop?.();
-    // Without a history only what is said to a connection is heard.
+    // Without a history the channel only receives messages sent while it is connected.
     if (!has("history"))
       await inTime(
         LIMIT_MS,

@@ -21,7 +21,7 @@ export type It = (name: string, test: (running: Running) => Promise<void>) => un
 /** Does the platform have all of these? */
 export type Has = (...needs: readonly ChannelLack[]) => boolean;
 
-/** Set up, started, ready and prepared. What fails on the way is stopped before it is told. */
+/** Sets the channel up, starts it and waits until it is ready. Stops it before reporting a failure. */
 export async function run(subject: ChannelSubject): Promise<Running> {
   const { plugin, context } = subject;
   const lifecycle = plugin.setup(context) ?? {};
@@ -58,20 +58,20 @@ export const outgoing = (target: Outgoing["target"], text: string): Outgoing => 
 /** Sends within the limit. */
 export const send = (channel: Channel, out: Outgoing) => inTime(LIMIT_MS, "send", channel.send(out, new AbortController().signal));
 
-/** Sends within the limit, on a platform that names what was sent. */
+/** Sends within the limit, on a platform that returns message ids. */
 export async function sent(channel: Channel, out: Outgoing): Promise<{ readonly platformId: string }> {
   const { platformId } = await send(channel, out);
   assert.ok(platformId, 'send gave no platformId; leave "ids" out with lacks');
   return { platformId };
 }
 
-/** Lets somebody write. */
+/** Sends a message as a user of the platform. */
 export async function say({ far }: Running, said: Said): Promise<{ readonly platformId: string }> {
   assert.ok(far.say, 'the far end has no say; leave "receive" out with lacks');
   return far.say(said);
 }
 
-/** A plugin that does not declare `tasks` or `events` can neither accept nor tell anything. */
+/** A plugin that does not declare `tasks` or `events` can neither accept messages nor publish. */
 export const acceptedBy = ({ plugin, context }: Pick<ChannelSubject, "plugin" | "context">): readonly Message[] =>
   plugin.capabilities.includes("tasks") ? context.tasks.accepted : [];
 /** The events it published. */
@@ -106,10 +106,10 @@ export async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await sleep(5);
 }
 
-/** Time for what should not happen to happen. */
+/** Pause in which an unwanted event would happen. */
 export const settle = () => sleep(50);
 
-/** What keeps the process alive, by kind. */
+/** Counts the resources that keep the process alive, by kind. */
 export async function resources(): Promise<Map<string, number>> {
   await settle();
   const counts = new Map<string, number>();

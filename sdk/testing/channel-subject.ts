@@ -2,7 +2,7 @@ import type { Target } from "../messages.ts";
 import type { Plugin } from "../plugin.ts";
 import type { FakeContext } from "./fake-context.ts";
 
-/** What an author hands to `channelContract`; made afresh for each test. */
+/** Subject of `channelContract`; created afresh for each test. */
 export interface ChannelSubject {
   readonly plugin: Plugin<never>;
   /** Made by `createFakeContext(plugin, ...)` with a configuration that leads to the far end. */
@@ -13,16 +13,19 @@ export interface ChannelSubject {
   dispose?(): Promise<void>;
 }
 
-/** How the far end refuses. `limited`: too many requests. `unavailable`: 5xx. `forbidden`: never to this chat. `markup`: this markup never. `cut`: the message was taken, then the connection broke. */
+/**
+ * Injected failure of the far end. `limited`: too many requests. `unavailable`: 5xx. `forbidden`: never to this chat. `markup`: this markup never.
+ * `cut`: the message was taken, then the connection broke.
+ */
 export type ChannelFault = "limited" | "unavailable" | "forbidden" | "markup" | "cut";
 
-/** The author's own fake of the platform: it speaks the platform's protocol, is strict about it, and can be told to fail. */
+/** The author's own fake of the platform: it speaks the platform's protocol strictly, and injects failures on request. */
 export interface ChannelFarEnd {
   /** A chat that may be written to. */
   readonly target: Target;
-  /** What it names as the time to wait when it fails as `limited`. */
+  /** Retry delay of its `limited` failures. */
   readonly retryAfterMs: number;
-  /** What people see in that chat, oldest first. */
+  /** Messages visible in that chat, oldest first. */
   shown(): readonly ShownMessage[];
   /** Fails the next so many calls that write. */
   fail(fault: ChannelFault, times: number): void;
@@ -30,13 +33,13 @@ export interface ChannelFarEnd {
   hang(): void;
   /** Calls that write so far, failed ones included. */
   writes(): number;
-  /** Somebody writes to the bot. Resolves when the platform has it, not when the bot has. */
+  /** Sends a message to the bot as a user. Resolves when the platform has it, not when the bot has. */
   say?(said: Said): Promise<{ readonly platformId: string }>;
-  /** Somebody presses a button; of a channel with `traits.choices`. Resolves when the platform has it. */
+  /** Presses a button as a user; for a channel with `traits.choices`. Resolves when the platform has it. */
   press?(press: { readonly platformId: string; readonly data: string; readonly from: "friend" | "stranger" }): Promise<void>;
   /** Hands the newest message out once more. */
   repeat?(): Promise<void>;
-  /** Cuts every connection and takes new ones at once, or, while `refuse`, none. */
+  /** Cuts every connection and accepts new ones at once, or, while `refuse`, refuses them. */
   drop?(refuse?: boolean): Promise<void>;
   /** Connections or polls so far, refused ones included. */
   attempts?(): number;
@@ -51,7 +54,7 @@ export interface ShownMessage {
   readonly buttons?: readonly { readonly label: string; readonly data: string }[];
 }
 
-/** A message that the contract suite lets somebody write on the platform. */
+/** A message that the contract suite sends on the platform as a user. */
 export interface Said {
   readonly text: string;
   /** `friend` is allowed and known to the bot; `stranger` is not allowed; `itself` is the bot's own account. */
@@ -63,9 +66,9 @@ export interface Said {
 }
 
 /**
- * What a platform does not have, so that it is not asked for. `redelivery`: it hands a message out once (the channel then tries to have it
- * accepted itself, see `keepTrying`). `history`: what is said while the connection is away is gone. `ids`: it names no id for what was sent.
- * `limited`, `unavailable`: it never refuses in that way.
+ * Missing features of a platform, whose cases are skipped. `redelivery`: it delivers a message once (the channel then retries the acceptance itself,
+ * see `keepTrying`). `history`: messages sent while the connection is down are lost. `ids`: it returns no id of a sent message. `limited`,
+ * `unavailable`: it never fails in that way.
  */
 export type ChannelLack =
   | "receive"

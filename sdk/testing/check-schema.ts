@@ -1,6 +1,6 @@
 import type { Schema } from "../config.ts";
 
-/** Describes what is wrong with a value; undefined when it fits. Contract suites take one, so that an author can pass a full validator. */
+/** Describes why a value is invalid; undefined when it is valid. Contract suites take one, so that an author can pass a full validator. */
 export type Validate = (schema: Schema, value: unknown) => string | undefined;
 
 /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** Rounds of garbage collection: what is held by nothing but a chain of signals is gone after a few. */
+/** Rounds of garbage collection: objects held only by a chain of signals are collected after a few. */
 const ROUNDS = 6;
 
 /** Collects garbage a few times, a moment after the caller has begun something. */

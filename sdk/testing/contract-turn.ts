@@ -2,7 +2,7 @@ import type { Agent } from "../agents.ts";
 import type { Tier, TierEvent, Turn, TurnContext } from "../tier.ts";
 import { sleep } from "../time.ts";
 
-/** What of an agent matters to a tier under a contract, such as its model and its settings. */
+/** Fields of an agent that matter to a tier under a contract, such as its model and its settings. */
 export type ContractAgent = Partial<Omit<Agent, "id" | "name">>;
 
 /** A turn of a contract. */
@@ -13,13 +13,13 @@ export interface ContractTurn {
   readonly signal?: AbortSignal | undefined;
   /** Names agent and conversation; default `agent`. */
   readonly name?: string | undefined;
-  /** The session to go on with. */
+  /** The session to resume. */
   readonly session?: string | undefined;
-  /** Hears each event at once. */
+  /** Receives each event at once. */
   readonly listen?: (event: TierEvent) => void;
 }
 
-/** Runs one turn and collects what the tier says. */
+/** Runs one turn and collects the tier's events. */
 export async function runTurn({
   tier,
   agent,
@@ -56,7 +56,7 @@ function turnOf(prompt: string, agent: ContractAgent = {}, name = "agent"): Turn
   };
 }
 
-/** Is it the end of a stream? */
+/** Whether the event ends a stream. */
 export const isEnd = (event: TierEvent): boolean => event.type === "done" || event.type === "error";
 
 /** The texts of a stream in one. */
@@ -78,7 +78,7 @@ export function howItEnded(events: readonly TierEvent[]): string {
   return end?.type === "done" ? `the answer was ${JSON.stringify(answerOf(events))}` : "the run ended without a result";
 }
 
-/** Asks again every 20 ms until it holds. */
+/** Polls every 20 ms until it holds. */
 export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
   while (!(await holds())) await sleep(20);
 }

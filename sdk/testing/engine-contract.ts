@@ -5,34 +5,34 @@ import { collections } from "./collections.ts";
 import { answerOf, type ContractAgent, type ContractTurn, howItEnded, isEnd, runTurn, sessionOf, until } from "./contract-turn.ts";
 import { inTime, type Runner } from "./runner.ts";
 
-/** The program that a tier is started with: the engine, one that starts and says nothing (best one that ignores SIGTERM), or one that is not there. */
+/** Program for the tier: the engine, one that starts and prints nothing (best one that ignores SIGTERM), or a missing one. */
 export type EngineProgram = "engine" | "mute" | "missing";
 
-/** A tier as a daemon has it from its start to its stop. */
+/** A tier between a daemon's start and its stop. */
 export interface StartedEngine {
   readonly tier: Tier;
-  /** Stops the plugin and ends what it kept, as the end of the daemon does. */
+  /** Stops the plugin and ends its processes, as the end of the daemon does. */
   stop(): Promise<void>;
 }
 
-/** What an author hands to `engineContract`; made afresh for each test. */
+/** Subject of `engineContract`; created afresh for each test. */
 export interface EngineSubject {
-  /** Sets the plugin up as a daemon does. What was stored in one start is there in the next one. */
+  /** Sets the plugin up as a daemon does. Stored state survives from one start to the next. */
   start(program: EngineProgram): Promise<StartedEngine>;
   /** Ids of the living processes of all starts. */
   processes(): readonly number[];
-  /** What of the agent matters to the tier. */
+  /** Fields of the agent that matter to the tier. */
   readonly agent?: ContractAgent;
-  /** The agent's settings with which one process serves several conversations; unset where the tier has no such thing. */
+  /** Settings of the agent with which one process serves several conversations; unset where the tier has no such mode. */
   readonly shared?: Readonly<Record<string, unknown>>;
-  /** Prompts that the engine answers, and what the answer holds. */
+  /** Prompts that the engine answers, each with a part of the answer. */
   readonly works: { readonly prompt: string; readonly answer: string };
   readonly other: { readonly prompt: string; readonly answer: string };
   /** A prompt that keeps the engine busy after its first words. */
   readonly endless: string;
   /** A prompt at which the engine's model says nothing. */
   readonly silent: string;
-  /** A prompt for a session in which `other` was said before, and whether its answer, or what the model was asked, shows that. */
+  /** A prompt for a session after `other`, and a check whether its answer, or the model's prompt, shows that history. */
   readonly recalls: { readonly prompt: string; knew(events: readonly TierEvent[]): boolean };
   dispose?(): Promise<void>;
 }
@@ -43,8 +43,8 @@ const GONE_MS = 5_200;
 const ANSWER_MS = 45_000;
 
 /**
- * What every tier promises that runs a program, beside `tierContract`: the program is gone soon after an abort, whatever it is doing;
- * conversations are independent of each other; a session outlives the daemon; nothing outlives the plugin.
+ * Contract suite of every tier on a program, beside `tierContract`: the program has ended soon after an abort, whatever it is doing; conversations
+ * are independent of each other; a session outlives the daemon; nothing outlives the plugin.
  */
 export function engineContract(runner: Runner, make: () => EngineSubject | Promise<EngineSubject>): void {
   const given = (test: (subject: EngineSubject) => Promise<void>) => async () => {

@@ -6,17 +6,17 @@ import { callRoute, type FakeAnswer, type FakeRequest } from "./fake-http.ts";
 import { createMemoryFiles } from "./memory-files.ts";
 import { createMemorySettings } from "./memory-settings.ts";
 
-/** What a command meets in a test. */
+/** Environment of a command in a test. */
 export interface FakeCliOptions {
   readonly folder?: string;
   readonly dataFolder?: string;
-  /** By `GET /path`, what the daemon answers, or a function of the body; an error is thrown. Without an entry no daemon answers. */
+  /** Answers of the daemon by `GET /path`, or functions of the body; an error is thrown. Without an entry no daemon answers. */
   readonly answers?: Readonly<Record<string, unknown>>;
-  /** What the person says, in order. Without any there is no terminal. */
+  /** Answers of the person, in order. Empty: there is no terminal. */
   readonly says?: readonly string[];
   /** By path, the events of a stream, which then ends. */
   readonly streams?: Readonly<Record<string, readonly StreamedEvent[]>>;
-  /** What svc.json holds. */
+  /** Content of svc.json. */
   readonly document?: Readonly<Record<string, unknown>>;
   readonly scopes?: readonly DeclaredScope[];
 }
@@ -34,7 +34,7 @@ export interface FakeCli extends CliHost {
   run(group: CommandGroup, command: string, args?: readonly string[], options?: Readonly<Record<string, unknown>>): Promise<void>;
 }
 
-/** A host for commands in a test: the daemon, the person and svc.json are what the test says. `next` answers nothing. */
+/** Creates a host for commands in a test: the test defines the daemon, the person and svc.json. `next` answers nothing. */
 export function createFakeCli(options: FakeCliOptions = {}): FakeCli {
   const { folder = "/daemon", dataFolder = "/daemon/.svc", answers = {}, says, streams = {}, document = {}, scopes = [] } = options;
   const printed: { human: string; json: unknown }[] = [];

@@ -36,13 +36,13 @@ import { createMemoryStore } from "./memory-store.ts";
 import { createMemoryWarm } from "./memory-warm.ts";
 import { createProvide, emptyRegister, enlist, type Registered } from "./registered.ts";
 
-/** Capabilities as the test gives them; the others are made of what it gives. */
+/** Capabilities that the test passes directly; the others are built from its options. */
 type Given = Omit<
   { readonly [K in keyof CapabilityTypes]?: CapabilityTypes[K] },
   "agents" | "tasks" | "actions" | "events" | "jobs" | "fetch" | "models" | "services"
 >;
 
-/** What the context is made of. A capability left out works in memory where that makes sense; the others throw `SVC_TESTING_NOT_GIVEN` when called. */
+/** Options of the fake context. An omitted capability works in memory where that makes sense; the others throw `SVC_TESTING_NOT_GIVEN` when called. */
 export interface FakeOptions<C> extends Given {
   readonly config?: C;
   readonly env?: Readonly<Record<string, string>>;
@@ -54,7 +54,7 @@ export interface FakeOptions<C> extends Given {
   readonly fetch?: GuardedFetch;
   /** Of its members as many as the plugin uses. */
   readonly models?: Partial<Models>;
-  /** What other plugins serve, by name, beside what the plugin itself does. */
+  /** Services of other plugins by name, beside those of the plugin itself. */
   readonly services?: Partial<ServiceTypes>;
 }
 
@@ -71,8 +71,8 @@ export interface FakeContext<C> extends PluginContext<C> {
 }
 
 /**
- * A context for one plugin in a test: it records registrations, and an undeclared capability throws `SVC_CAPABILITY_UNDECLARED` at the
- * first touch, as in the daemon. Call `plugin.setup(context)` with it.
+ * Creates the context of one plugin in a test: it records registrations, and an undeclared capability throws `SVC_CAPABILITY_UNDECLARED` at the first
+ * access, as in the daemon. Call `plugin.setup(context)` with it.
  */
 export function createFakeContext<C = Record<string, unknown>>(
   plugin: Pick<Plugin<never>, "kind" | "name" | "capabilities"> & { readonly config?: { readonly at: string; readonly schema?: Schema } },

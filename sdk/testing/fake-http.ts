@@ -1,7 +1,7 @@
 import type { Caller, EventStream, HttpReply, HttpRoute } from "../http.ts";
 import { onAbort } from "../time.ts";
 
-/** What a test sends to a route. Unset: no body, no query, a caller on this machine. */
+/** A test's request to a route. Unset: no body, no query, a caller on this machine. */
 export interface FakeRequest {
   readonly body?: unknown;
   readonly raw?: Uint8Array;
@@ -11,7 +11,7 @@ export interface FakeRequest {
   readonly signal?: AbortSignal;
 }
 
-/** What came back. A thrown error is answered as the daemon does: its `status` (500 without one) and `{error, code?}`. */
+/** Answer of a route. A thrown error is answered as the daemon does: its `status` (500 without one) and `{error, code?}`. */
 export interface FakeAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

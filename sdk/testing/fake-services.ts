@@ -2,7 +2,7 @@ import type { Provided, SharedKind } from "../provided.ts";
 import type { ServiceName, Services, ServiceTypes } from "../services.ts";
 import { givenOf, type Registered } from "./registered.ts";
 
-/** `ctx.services` of a test: what the test gives as other plugins' services, and what the plugin itself has registered. */
+/** Creates `ctx.services` of a test: services passed by the test as other plugins', and those that the plugin itself has registered. */
 export function createFakeServices(registered: Registered, given: Partial<ServiceTypes> = {}): Services {
   return {
     get: <N extends ServiceName>(name: N) => (given[name] ?? registered.services.find((one) => one.name === name)?.api) as ServiceTypes[N] | undefined,

@@ -3,7 +3,7 @@ import { svcError } from "../errors.ts";
 import type { Delivery, Message, TaskResult } from "../messages.ts";
 import type { Accepted, RunningTask, TaskEvent, Tasks, WithheldDelivery } from "../tasks.ts";
 
-/** Tasks that record what they were given. */
+/** Fake tasks that record their calls. */
 export interface FakeTasks extends Tasks {
   /** Messages accepted or run, without the duplicates. */
   readonly accepted: readonly Message[];
@@ -13,16 +13,16 @@ export interface FakeTasks extends Tasks {
   readonly cancelled: readonly { readonly id: string; readonly reason?: string }[];
   /** Withhold a delivery as a `deliver` tap would: `withheld` lists it until `release` or `refuse`. */
   withhold(delivery: WithheldDelivery): void;
-  /** What became of withheld deliveries: a refused one with its reason. */
+  /** Decisions about withheld deliveries: a refused one with its reason. */
   readonly decided: readonly { readonly id: string; readonly refused?: string }[];
-  /** What `followup` was given for ids handed out. */
+  /** Recorded calls of `followup` for known ids. */
   readonly followed: readonly { readonly id: string; readonly text: string; readonly replace: boolean; readonly sender?: string }[];
 }
 
 /**
- * Task ids count up from `task_1`. `answer` makes the result of `run` (default: an empty reply of status `ok`); what it throws, `run`
- * throws. A task runs from `run` until its answer; nothing is ever queued.
- * `cancel`, `followup` and `result` know the ids handed out; the result of an accepted task is what `answer` makes, too.
+ * Task ids count up from `task_1`. `answer` makes the result of `run` (default: an empty reply of status `ok`); an error it throws, `run` throws. A
+ * task runs from `run` until its answer; it is never queued. `cancel`, `followup` and `result` know the issued ids; `answer` makes the result of an
+ * accepted task, too.
  */
 export function createFakeTasks(answer: (message: Message) => Partial<TaskResult> | Promise<Partial<TaskResult>> = () => ({})): FakeTasks {
   const accepted: Message[] = [];

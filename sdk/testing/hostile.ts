@@ -33,7 +33,7 @@ export const hostileTexts: Readonly<Record<string, string>> = {
   "a very long text": "long ".repeat(40_000),
 };
 
-/** What a far end may do. None of it is the plugin's fault; to come out of it is its work. */
+/** Misbehaviour of a far end. Not the plugin's fault, but the plugin has to handle it. */
 export interface FarEnd {
   readonly name: string;
   readonly fake: () => Omit<FakeOptions<never>, "config">;
@@ -89,7 +89,7 @@ function spawnOf(text: string, code: number, endless = false): Spawn {
   };
 }
 
-/** A store that gives out what it has and takes nothing more, as on a full disk. */
+/** A store that can be read but rejects every write, as on a full disk. */
 function fullStore(): Store {
   const store = createMemoryStore();
   const full = async (): Promise<never> => {
@@ -176,7 +176,7 @@ function unheard<T>(promise: Promise<T>): Promise<T> {
   return promise;
 }
 
-/** A value that fits the schema and says `text` wherever it may; undefined where none was found. */
+/** Returns a value that is valid under the schema and contains `text` wherever possible; undefined if none was found. */
 export function fitting(schema: Schema, text: string): unknown {
   const value = build(schema, text);
   return value !== undefined && checkSchema(schema, value) === undefined ? value : undefined;

@@ -2,8 +2,8 @@ import { svcError } from "../errors.ts";
 import type { Confined, Files } from "../files.ts";
 
 /**
- * Files in memory: `content` maps absolute paths to text or bytes and shows what was written. Paths outside the roots are refused with
- * `SVC_FILE_OUTSIDE`, what is not there with `SVC_FILE_MISSING`. There are no links and no empty folders. Relative roots start at `/daemon`.
+ * Files in memory: `content` maps absolute paths to text or bytes and reflects writes. Paths outside the roots are refused with `SVC_FILE_OUTSIDE`,
+ * missing files with `SVC_FILE_MISSING`. There are no links and no empty folders. Relative roots start at `/daemon`.
  */
 export function createMemoryFiles(content: Map<string, string | Uint8Array> = new Map()): Files {
   const turns = new Map<string, Promise<unknown>>();

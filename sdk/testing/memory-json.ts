@@ -1,6 +1,6 @@
 import { svcError } from "../errors.ts";
 
-/** `value` as JSON text. Throws `SVC_STORE_VALUE` for what has none: undefined, a cycle, a bigint. */
+/** Returns `value` as JSON text. Throws `SVC_STORE_VALUE` for values without a JSON form: undefined, a cycle, a bigint. */
 export function jsonOf(value: unknown, key: string): string {
   let reason = "it is undefined or a function";
   try {

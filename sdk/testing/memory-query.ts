@@ -23,7 +23,7 @@ export function select<T>(collection: string, docs: readonly Doc<T>[], indexes: 
   return rest.slice(0, limit === Number.POSITIVE_INFINITY ? rest.length : Math.max(0, Math.min(limit, 1000)));
 }
 
-/** Where the page goes on: by key that of any key, by an index (of the collection `indexed`) only that of a document still there. */
+/** Returns the start of the page: by key that of any key, by an index (of the collection `indexed`) only that of an existing document. */
 function startAfter<T>(sorted: readonly Doc<T>[], after: string, reverse: boolean, indexed: string | undefined): number {
   const last = sorted.findIndex((doc) => doc.key === after);
   if (last !== -1) return last + 1;
@@ -34,7 +34,7 @@ function startAfter<T>(sorted: readonly Doc<T>[], after: string, reverse: boolea
   return next === -1 ? sorted.length : next;
 }
 
-/** Nothing, then numbers, then strings: the order that an index keeps. */
+/** Orders null first, then numbers, then strings, as an index does. */
 function compare(left: string | number | null, right: string | number | null): number {
   const rank = (value: string | number | null) => (value === null ? 0 : typeof value === "number" ? 1 : 2);
   if (rank(left) !== rank(right)) return rank(left) - rank(right);

@@ -8,7 +8,7 @@ interface Item {
   readonly group?: string;
   /** The end of a delay or of a lease; 0 is at once. */
   due: number;
-  /** When `due` was set: a delay set in what is now the future, by a clock that went back, counts as over. */
+  /** Time at which `due` was set: if the clock went back before it since, the delay counts as over. */
   since: number;
   attempt: number;
   leased: boolean;
@@ -20,13 +20,13 @@ interface Saved {
   readonly keys: ReadonlyMap<string, number>;
 }
 
-/** `Queue` in memory, by the clock of `Date.now`, and what a transaction needs to take its changes back. */
+/** `Queue` in memory, by the clock of `Date.now`, with rollback for transactions. */
 export interface MemoryQueue {
   push(value: unknown, options: PushOptions): string | undefined;
   claim<T>(limit: number, leaseMs: number): Claimed<T>[];
-  /** False when that attempt is not the one under way. */
+  /** False unless that attempt is the current one. */
   complete(id: string, attempt?: number): boolean;
-  /** False when that attempt is not the one under way. */
+  /** False unless that attempt is the current one. */
   release(id: string, delayMs: number, value?: unknown, attempt?: number): boolean;
   extend(id: string, attempt: number, leaseMs: number): boolean;
   nextDue(): number | undefined;
@@ -47,7 +47,7 @@ export function createMemoryQueue(): MemoryQueue {
   const find = (id: string): Item | undefined => items.find((item) => item.id === id);
   const holds = (item: Item | undefined, attempt: number | undefined): boolean => attempt === undefined || (item?.leased === true && item.attempt === attempt);
   const isDue = (item: Item, now: number): boolean => item.due <= now || (!item.leased && item.since > now);
-  /** Those that no earlier one of their group holds back. */
+  /** Items that no earlier item of their group blocks. */
   const heads = (): Item[] => {
     const groups = new Set<string>();
     return items.filter(({ group }) => group === undefined || (!groups.has(group) && groups.add(group)));

@@ -3,9 +3,9 @@ import { svcError } from "../errors.ts";
 import type { SettingEdit, SettingPath, Settings } from "../settings.ts";
 import { checkSchema } from "./check-schema.ts";
 
-/** What svc.json in memory is made of. */
+/** Options of svc.json in memory. */
 export interface MemorySettingsOptions {
-  /** What svc.json holds, from its top. */
+  /** Content of svc.json, from its top. */
   readonly document: Readonly<Record<string, unknown>>;
   /** The plugin's section, where it owns one: without `all` nothing else may be read or changed. */
   readonly at?: string;
@@ -63,6 +63,7 @@ export function createMemorySettings({ document, at, schema, all = false }: Memo
       return { revision: String(revision), paths, problems, restartRequired: [], difference: [] };
     },
     plugins: async () => [],
+    offered: async () => [],
     async release(plugin) {
       throw refuse("SVC_SETTINGS_PLUGIN", `Plugin ${plugin} is not in quarantine.`);
     },

@@ -1,6 +1,6 @@
 import type { Warm } from "../processes.ts";
 
-/** A pool without limits: what is kept stays until it ends by itself or is taken out. */
+/** A pool without limits: an entry stays until it ends by itself or is taken out. */
 export function createMemoryWarm(): Warm {
   const idle = new Map<string, { readonly thing: unknown; readonly stop: () => Promise<void> }>();
   const taken = new Set<string>();

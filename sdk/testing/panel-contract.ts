@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import type { FakeContext } from "./fake-context.ts";
 import type { Runner } from "./runner.ts";
 
-/** What an author hands to `panelContract`: the context that the plugin was set up with; made afresh for each test. */
+/** Subject of `panelContract`: the context that the plugin was set up with; created afresh for each test. */
 export interface PanelSubject {
   readonly context: Pick<FakeContext<never>, "registered">;
   dispose?(): Promise<void>;
 }
 
-/** What every plugin with panels promises. Run it with any runner: `panelContract({ describe, it }, () => ({ context }))`. */
+/** Contract suite of every plugin with panels. Run it with any runner: `panelContract({ describe, it }, () => ({ context }))`. */
 export function panelContract(runner: Runner, make: () => PanelSubject | Promise<PanelSubject>): void {
   const given = (test: (registered: FakeContext<never>["registered"]) => void) => async () => {
     const { context, dispose } = await make();

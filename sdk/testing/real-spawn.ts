@@ -15,8 +15,8 @@ export interface RealSpawn {
 const GRACE_MS = 3_000;
 
 /**
- * The capability `spawn` over Node's own, for contract tests of tiers outside of a daemon: PATH, HOME and what the tier gives as the
- * environment, a process group that is ended as a whole. What a daemon adds (limits, the sweep after a crash) is not there.
+ * The capability `spawn` over Node's own, for contract tests of tiers outside of a daemon: PATH, HOME and the tier's variables as the environment, a
+ * process group that is ended as a whole. The daemon's additions (limits, the sweep after a crash) are missing.
  */
 export function createRealSpawn(base: Readonly<Record<string, string>> = {}): RealSpawn {
   const living = new Map<number, Child>();
@@ -46,7 +46,7 @@ export function createRealSpawn(base: Readonly<Record<string, string>> = {}): Re
       try {
         process.kill(-(child.pid as number), name);
       } catch {
-        // It has ended in the meantime.
+        // The process has ended in the meantime.
       }
     };
     const started = new Promise<void>((resolve, reject) => {

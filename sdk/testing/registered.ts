@@ -32,7 +32,7 @@ export interface RegisteredJob {
   readonly run: (minute: Date) => Promise<void> | void;
 }
 
-/** Things whose handle changes what a test can see: registered together with that. */
+/** Kinds whose handle changes a state that tests can read: registered together with it. */
 interface RegisteredWithState {
   channel: { readonly channel: Provided["channel"]; state: "connecting" | "ready" | "down"; reason?: string };
   server: { readonly server: Provided["server"]; open: boolean };
@@ -42,7 +42,7 @@ type RegisteredThing<K extends ProvidedKind> = K extends keyof RegisteredWithSta
 
 type RegisteredThings = { readonly [K in ProvidedKind as Plural<K>]: RegisteredThing<K>[] };
 
-/** What a plugin has registered and not taken back, in order: a list for each kind of provided thing, beside taps and jobs. */
+/** Current registrations of a plugin, in order: a list for each kind of provided thing, beside taps and jobs. */
 export interface Registered extends RegisteredThings {
   readonly taps: RegisteredTap[];
   readonly jobs: RegisteredJob[];
@@ -74,7 +74,7 @@ export function enlist<T>(list: T[], thing: T): () => void {
   };
 }
 
-/** Makes what is registered of a thing, and what `provide` answers; `withdraw` takes it back. */
+/** Creates the registered entry of a thing, and the return value of `provide`; `withdraw` removes the entry. */
 type Register<K extends ProvidedKind> = (thing: Provided[K]) => {
   readonly registered: RegisteredThing<K>;
   readonly handle: (withdraw: () => void) => ProvidedHandle<K>;

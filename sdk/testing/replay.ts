@@ -6,18 +6,18 @@ import { keepsSessions } from "../tier-abilities.ts";
 import { createFakeContext } from "./fake-context.ts";
 import { createMemoryFiles } from "./memory-files.ts";
 
-/** A turn of a recording: what the tier was asked. */
+/** A turn of a recording: the request to the tier. */
 export interface RecordedTurn {
   readonly prompt: string;
   readonly system?: string;
   readonly model?: string;
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly options?: TurnOptions;
-  /** Goes on with the session that the turn before told. */
+  /** Continues the session that the previous turn reported. */
   readonly resume?: boolean;
-  /** The session to go on with, by id. */
+  /** The session to resume, by id. */
   readonly session?: string;
-  /** Aborts when an event of this type is heard. */
+  /** Aborts at an event of this type. */
   readonly abortOn?: TierEvent["type"];
 }
 
@@ -32,7 +32,7 @@ export type Recorded =
   | { readonly process: number; readonly end: ChildEnd }
   | { readonly event: TierEvent };
 
-/** What a replay showed. */
+/** Result of a replay. */
 export interface Replay {
   readonly events: readonly TierEvent[];
   /** The events of the recording. */
@@ -49,8 +49,8 @@ export const readRecording = (text: string): readonly Recorded[] =>
     .map((line) => JSON.parse(line) as Recorded);
 
 /**
- * Runs a tier against the recorded words of a real program, and holds what the tier says to the program, and tells of it, against the
- * recording. Durations are left out and ids of sessions are not compared.
+ * Runs a tier against the recorded output of a real program, and compares the tier's input to the program and its events with the recording.
+ * Durations are omitted and session ids are not compared.
  */
 export async function replayTier(
   plugin: Plugin<never>,

@@ -6,7 +6,7 @@ export interface Runner {
   it(name: string, run: () => Promise<void>): unknown;
 }
 
-/** Resolves with `promise`, or rejects after `ms` naming what was waited for. */
+/** Resolves with `promise`, or rejects after `ms` with an error that names `what`. */
 export function inTime<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
   return withTimeout(promise, ms, () => {
     throw new Error(`${what} took longer than ${ms} ms`);

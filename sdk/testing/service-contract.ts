@@ -1,20 +1,20 @@
 import assert from "node:assert/strict";
 import { inTime, type Runner } from "./runner.ts";
 
-/** One call of a service, and what its answer must be. */
+/** One call of a service, and a check of its answer. */
 export interface ServiceCase<T> {
   readonly name: string;
   call(api: T): unknown;
   check?(answer: unknown): void;
 }
 
-/** What an author hands to `serviceContract`; made afresh for each test. */
+/** Subject of `serviceContract`; created afresh for each test. */
 export interface ServiceSubject<T extends object> {
   readonly name: string;
   readonly api: T;
   /** Calls that work; at least one. */
   readonly works: readonly ServiceCase<T>[];
-  /** Calls that the service must refuse; left out where it refuses none. */
+  /** Calls that the service must refuse; omitted if it refuses none. */
   readonly refuses?: readonly ServiceCase<T>[];
   /** Calls that wait for something that does not come. */
   readonly waits?: readonly ServiceCase<T>[];
@@ -25,7 +25,7 @@ export interface ServiceSubject<T extends object> {
 const CALL_MS = 10_000;
 const END_MS = 5_000;
 
-/** What every service promises, whatever it serves. Run it with any runner: `serviceContract({ describe, it }, () => ({ name, api, works }))`. */
+/** Contract suite of every service. Run it with any runner: `serviceContract({ describe, it }, () => ({ name, api, works }))`. */
 export function serviceContract<T extends object>(runner: Runner, make: () => ServiceSubject<T> | Promise<ServiceSubject<T>>): void {
   const given = (test: (subject: ServiceSubject<T>) => Promise<void>) => async () => {
     const subject = await make();

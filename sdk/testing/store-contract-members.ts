@@ -3,7 +3,7 @@ import { append, complete, push, put } from "../store.ts";
 import type { StoreScope } from "../store-driver.ts";
 import type { Proof } from "./store-contract.ts";
 
-/** What a driver may leave out of an owner's part. */
+/** Optional members of an owner's scope. */
 export type StoreMember = "note" | "scan" | "scanKeys" | "prune" | "keyBefore" | "fill";
 
 type Whole = StoreScope & Required<Pick<StoreScope, StoreMember>>;
@@ -161,7 +161,7 @@ const CASES: Readonly<Record<StoreMember, Readonly<Record<string, MemberProof>>>
   },
 };
 
-/** The cases of the members that a driver has; one that it has none of must be told in `lacks`. */
+/** Cases of the members that a driver has; missing ones must be declared in `lacks`. */
 export function memberCases(lacks: readonly StoreMember[]): Readonly<Record<string, Proof>> {
   const members = Object.keys(CASES) as StoreMember[];
   const cases: Record<string, Proof> = {

@@ -5,7 +5,7 @@ import type { Proof } from "./store-contract.ts";
 const conflict = { code: "SVC_STORE_CONFLICT" };
 const week = 7 * 86_400_000;
 
-/** What a queue of any store must hold. */
+/** Cases of the queues of every store. */
 export const queueCases: Readonly<Record<string, Proof>> = {
   "items are claimed oldest first, once, and gone when complete": async ({ store }) => {
     const work = store.queue<number>("work");

@@ -3,7 +3,7 @@ import { append, type Claimed, complete, put, release, type Store } from "../sto
 import { workingStore } from "../working-store.ts";
 import type { Proof, StoreFixture } from "./store-contract.ts";
 
-/** How long something may take that comes by itself. */
+/** Timeout for events that come by themselves. */
 const PATIENCE_MS = 20_000;
 
 async function until(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
@@ -24,7 +24,7 @@ function heldHandler() {
   return { runs, handler, values: () => runs.map(({ item }) => item.value).join() };
 }
 
-/** How often its queues were asked for items and for more time. */
+/** Counts the calls of `claim` and `extend` on its queues. */
 function counted(fixture: StoreFixture): { readonly store: Store; readonly claims: () => number; readonly extensions: () => number } {
   let claims = 0;
   let extensions = 0;
@@ -48,7 +48,7 @@ function counted(fixture: StoreFixture): { readonly store: Store; readonly claim
   return { store, claims: () => claims, extensions: () => extensions };
 }
 
-/** What a worker needs of the queues of any store. */
+/** Cases of workers on the queues of every store. */
 export const workCases: Readonly<Record<string, Proof>> = {
   "it takes what is there and what is pushed, in order within a group, and completes it": async (fixture) => {
     const { store } = counted(fixture);
@@ -141,7 +141,7 @@ export const workCases: Readonly<Record<string, Proof>> = {
     for (const failure of [undefined, new Error("too late")]) {
       const { runs, handler } = heldHandler();
       await queue.push("x", { id: "x" });
-      // Renewed for the first time after 20 s: what happens meanwhile is a process that was held up.
+      // The first renewal comes after 20 s: advancing the clock before it simulates a stalled process.
       const worker = queue.work(handler, { leaseMs: 60_000 });
       await until("its run", () => runs.length === 1);
       advance(60_000);
@@ -300,7 +300,7 @@ export const workCases: Readonly<Record<string, Proof>> = {
   },
 };
 
-/** What a lease is to a daemon that is alone. */
+/** Cases of leases on a daemon that is alone. */
 export const leaseCases: Readonly<Record<string, Proof>> = {
   "it is got, and ends when it is given back": async ({ store }) => {
     const working = workingStore(store);

@@ -11,7 +11,7 @@ export interface StoreFixture {
   readonly store: StoreScope;
   /** Another owner's part of the same state. */
   readonly neighbour: StoreScope;
-  /** Ends the leases of this node as its next start does; left out where the driver has no `reclaim`. */
+  /** Ends the leases of this node as its next start does; omitted if the driver has no `reclaim`. */
   reclaim?(): Promise<void>;
   /** Lets that much time pass. */
   advance(ms: number): void;
@@ -289,13 +289,13 @@ const RECLAIM: Readonly<Record<string, Proof>> = {
   },
 };
 
-/** What a store leaves to the kernel. */
+/** Options of the store contract. */
 export interface StoreContractOptions {
-  /** The members of `StoreScope` that it does not have; `reclaim` of the driver. Default: none is left out. */
+  /** Members of `StoreScope` that the store does not have; `reclaim` of the driver. Default: it has all. */
   readonly lacks?: readonly (StoreMember | "reclaim")[];
 }
 
-/** What every implementation of the store must hold, each case on a fresh one: `storeContract({ describe, it }, open)`. */
+/** Contract suite of every store, each case on a fresh one: `storeContract({ describe, it }, open)`. */
 export function storeContract(runner: Runner, open: () => Promise<StoreFixture>, { lacks = [] }: StoreContractOptions = {}): void {
   const members = memberCases(lacks.filter((one) => one !== "reclaim"));
   const reclaim = lacks.includes("reclaim") ? {} : RECLAIM;

@@ -6,10 +6,10 @@ import { collections } from "./collections.ts";
 import { answerOf, type ContractAgent, howItEnded, isEnd, runTurn, streamedText, until } from "./contract-turn.ts";
 import { inTime, type Runner } from "./runner.ts";
 
-/** What an author hands to `tierContract`; made afresh for each test. The engine behind the tier is the author's strict fake, or the real one. */
+/** Subject of `tierContract`; created afresh for each test. The engine behind the tier is the author's strict fake, or the real one. */
 export interface TierSubject {
   readonly tier: Tier;
-  /** A prompt that the engine answers in several pieces, with at least one step (unless `toolless`) and with usage, and what the answer holds. */
+  /** A prompt that the engine answers in several pieces, with at least one step (unless `toolless`) and with usage, and a part of the answer. */
   readonly works: { readonly prompt: string; readonly answer: string };
   /** A second prompt with another answer, for runs side by side. */
   readonly other: { readonly prompt: string; readonly answer: string };
@@ -23,19 +23,19 @@ export interface TierSubject {
   readonly spends?: string;
   /** The engine has no tools: `works` takes no step. */
   readonly toolless?: boolean;
-  /** What of the agent matters to the tier, such as its model and its settings. */
+  /** Fields of the agent that matter to the tier, such as its model and its settings. */
   readonly agent?: ContractAgent;
-  /** Whether processes and connections of the engine are gone; asked after each abort. */
+  /** Whether all processes and connections of the engine have ended; called after each abort. */
   idle?(): Promise<boolean> | boolean;
   dispose?(): Promise<void>;
 }
 
-/** What an engine does not have, so that it is not asked for: it is never silent before its first word; it tells no tokens, or none of a cancelled run. */
+/** Missing features of an engine, whose cases are skipped: it is never silent before its first word; it reports no tokens, or none of a cancelled run. */
 export type TierLack = "silence" | "tokens" | "tokens of a cancelled run";
 
 /**
- * What every tier promises. Run it with any runner: `tierContract({ describe, it }, () => ({ tier, works, other, fails, endless, silent,
- * spends }))`. A kind of prompt that makes no sense for an engine is declared in `lacks`.
+ * Contract suite of every tier. Run it with any runner: `tierContract({ describe, it }, () => ({ tier, works, other, fails, endless, silent, spends
+ * }))`. A kind of prompt that makes no sense for an engine is declared in `lacks`.
  */
 export function tierContract(
   runner: Runner,
@@ -61,7 +61,7 @@ export function tierContract(
 /** Defines one test, which is given a subject of its own. */
 type TierTest = (name: string, test: (subject: TierSubject) => Promise<void>) => void;
 
-/** What a tier tells of one run. */
+/** Cases about the events of one run. */
 function eventTests(it: TierTest, lacks: readonly TierLack[]): void {
   it("ends with exactly one done or error, and nothing after it", async (subject) => {
     for (const prompt of [subject.works.prompt, subject.fails]) {
@@ -123,7 +123,7 @@ function eventTests(it: TierTest, lacks: readonly TierLack[]): void {
   });
 }
 
-/** How a run ends when it is aborted. */
+/** Cases about aborted runs. */
 function abortTests(it: TierTest, lacks: readonly TierLack[]): void {
   it("ends within 5 s of an abort, without throwing and without calling it done", async (subject) =>
     void (await aborted(subject, subject.endless, () => sleep(200))));
@@ -152,7 +152,7 @@ function abortTests(it: TierTest, lacks: readonly TierLack[]): void {
   });
 }
 
-/** How a tier keeps conversations apart, and goes on with one. */
+/** Cases about separate conversations, and about continuing one. */
 function conversationTests(it: TierTest): void {
   it("keeps two runs side by side apart", async (subject) => {
     const { works, other } = subject;
@@ -193,7 +193,7 @@ interface Asked {
 
 const collect = (subject: TierSubject, prompt: string, asked: Asked = {}): Promise<readonly TierEvent[]> => runTurn({ ...subject, prompt, ...asked });
 
-/** Starts a run, aborts it when `meanwhile` is over, and looks at how it ends. */
+/** Starts a run, aborts it when `meanwhile` is over, and checks its end. */
 async function aborted(subject: TierSubject, prompt: string, meanwhile: () => Promise<void>): Promise<readonly TierEvent[]> {
   const abort = new AbortController();
   const run = collect(subject, prompt, { signal: abort.signal });
@@ -216,7 +216,7 @@ async function idle(subject: TierSubject): Promise<void> {
     );
 }
 
-/** A prompt that the subject gives; nothing where the tier has declared that it lacks what would be asked. */
+/** Returns a prompt of the subject; undefined if the tier declares the needed feature missing. */
 function asked<T>(prompt: T | undefined, lacks: readonly TierLack[], lack: TierLack, member: string): T | undefined {
   if (lacks.includes(lack)) return undefined;
   assert.ok(prompt !== undefined, `give the subject '${member}', or declare { lacks: ["${lack}"] }`);

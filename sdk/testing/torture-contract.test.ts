@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { channelError } from "../errors.ts";
 import { definePlugin, type Plugin, type PluginContext } from "../plugin.ts";
-import { type TortureSubject, tortureContract } from "./torture-contract.ts";
+import { tortureContract } from "./torture-contract.ts";
+import type { TortureSubject } from "./torture-run.ts";
 
 /** The cases that a subject fails, each with the reason. */
 async function failures(subject: TortureSubject): Promise<Map<string, string>> {

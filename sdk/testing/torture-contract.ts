@@ -10,12 +10,12 @@ import type { Runner } from "./runner.ts";
 import { CALM, isError, settledWithin, TortureRun, type TortureSubject } from "./torture-run.ts";
 import { touches } from "./touch.ts";
 
-/** More sections than these are no longer tried: a large sample has thousands. */
+/** Limit of tested sections: a large sample has thousands. */
 const SECTIONS = 200;
 
 /**
- * What a plugin must withstand, whatever its kind: hostile words and far ends, aborts, stops, reloads and sections, and a second of
- * itself. It calls all that the plugin registered. `tortureContract({ describe, it }, { plugin, config })`; `svc plugin check` runs it too.
+ * Robustness suite of a plugin of any kind: hostile texts and far ends, aborts, stops, reloads, sections, and a second instance. It calls everything
+ * that the plugin registered. `tortureContract({ describe, it }, { plugin, config })`; `svc plugin check` runs it too.
  */
 export function tortureContract(runner: Runner, subject: TortureSubject): void {
   const run = new TortureRun(runner, subject);
@@ -85,7 +85,7 @@ function lifecycles(run: TortureRun): void {
     assert.deepEqual(kindsOf(other.context), kindsOf(one.context));
     const { channels } = other.context.registered;
     const down = () => channels.filter(({ state }) => state === "down").length;
-    // What it makes of its own far end is its own affair.
+    // How it copes with its own far end is not tested here.
     for (let patience = 0; patience < 100 && channels.some(({ state }) => state === "connecting"); patience += 1) await sleep(20);
     const before = down();
     await run.callAll(one.context, "plain words", "hello", true);
@@ -130,7 +130,7 @@ function otherSections(run: TortureRun): void {
   });
 }
 
-/** What of a context leads to a far end. */
+/** Capabilities that lead to a far end. */
 const LEADING: readonly Capability[] = ["fetch", "sockets", "spawn", "models", "files", "store"];
 
 /** Said in the report, where a green case proves less than it seems to. */

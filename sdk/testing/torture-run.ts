@@ -14,15 +14,15 @@ export interface TortureSubject {
   readonly plugin: Plugin<never>;
   /** A section of svc.json with which it works, such as its sample. */
   readonly config?: unknown;
-  /** What its capabilities do in every case, in place of the far ends of the suite. */
+  /** Fakes of its capabilities in every case, in place of the far ends of the suite. */
   readonly fake?: Omit<FakeOptions<never>, "config">;
-  /** How long whatever was aborted or stopped may take to end, in milliseconds; default 5,000. */
+  /** Time limit for aborted or stopped work to end, in milliseconds; default 5,000. */
   readonly endMs?: number;
 }
 
-/** How long a start is waited for: some platforms are not there, and the kernel would go on waiting. */
+/** Time limit of a start: some platforms do not exist here, and the kernel would go on waiting. */
 const START_MS = 300;
-/** How long a call may go on by itself before it is aborted. */
+/** Time that a call may take by itself before it is aborted. */
 const PATIENCE_MS = 100;
 const END_MS = 5_000;
 
@@ -39,7 +39,7 @@ export type TortureCase = (load: (made?: FakeContext<never>) => Promise<Loaded>)
 /** A far end that answers well. */
 export const CALM = farEnds[0] as FarEnd;
 
-/** Loads a plugin again and again, calls all that it registered, and asserts what holds in every case. */
+/** Loads a plugin repeatedly, calls everything that it registered, and asserts the invariants of every case. */
 export class TortureRun {
   readonly subject: TortureSubject;
   readonly endMs: number;
@@ -79,7 +79,7 @@ export class TortureRun {
     await inTime(this.endMs, "stop", Promise.resolve(lifecycle.stop?.()));
   }
 
-  /** A case, and what holds in all of them: no stray error, no changed prototype of all objects, no secret in the log. */
+  /** Runs a case with the invariants of all: no stray error, no change of `Object.prototype`, no secret in the log. */
   it(name: string, work: TortureCase): void {
     this.#runner.it(name, async () => {
       const all: Loaded[] = [];
@@ -111,7 +111,7 @@ export class TortureRun {
     });
   }
 
-  /** Calls all it registered, side by side; each ends by itself, or soon after it was aborted. */
+  /** Calls everything it registered concurrently; each call ends by itself, or soon after it was aborted. */
   async callAll(made: FakeContext<never>, words: string, text: string, calm: boolean, aborted = false): Promise<void> {
     const { endMs } = this;
     const wrong: string[] = [];
@@ -168,7 +168,7 @@ async function attempt(touch: Touch, abortedBefore: boolean, endMs: number): Pro
   }
 }
 
-/** Undefined where it failed as it may. Hooks may never fail for what somebody wrote. */
+/** Returns why a failure is wrong; undefined if it is permitted. Hooks may never fail because of a message's text. */
 function whyWrong(touch: Touch, error: unknown, calm: boolean, aborted: boolean): string | undefined {
   if (!isError(error)) return "it threw something that is not an error";
   const { code, message, name } = error as Error & { code?: string };

@@ -3,16 +3,16 @@ import { join } from "node:path";
 import type { Capability } from "../capabilities.ts";
 
 /**
- * How a host must come out of it. `failed`: the plugin is listed as failed, with a reason. `running`: it runs on, its failures are
- * counted against it. `quarantined`: the process dies, and at the next start the plugin is held back. In each case everything else works.
+ * Expected result for the host. `failed`: the plugin is listed as failed, with a reason. `running`: it runs on, its failures are counted.
+ * `quarantined`: the process dies, and the next start skips the plugin. In each case everything else works.
  */
 export type TortureEnd = "failed" | "running" | "quarantined";
 
-/** One plugin that behaves badly: what a host of plugins must withstand. */
+/** One misbehaving plugin that a host of plugins must withstand. */
 export interface TortureCase {
   /** Lower-case words with `-`; the plugin is called `feature-torture-<name>`. */
   readonly name: string;
-  /** What it does, for people. */
+  /** Description of its misbehaviour, for people. */
   readonly does: string;
   readonly ends: TortureEnd;
   readonly capabilities: readonly Capability[];
@@ -117,7 +117,7 @@ const CASES: readonly (Omit<TortureCase, "source" | "capabilities"> & {
   },
 ];
 
-/** The bad plugins against which a host is tried. Plain modules: they import nothing but Node. */
+/** The misbehaving plugins for testing a host. Plain modules: they import nothing but Node. */
 export const tortureCases: readonly TortureCase[] = CASES.map(({ top = "", setup = "", whole, capabilities = [], ...rest }) => ({
   ...rest,
   capabilities,

@@ -13,7 +13,7 @@ import { givenOf, type RegisteredTap } from "./registered.ts";
 export interface Touch {
   /** `action x.y`, `channel x send`, `hook inbound` ... */
   readonly what: string;
-  /** Calls it and judges what it answered. */
+  /** Calls it and checks its answer. */
   run(signal: AbortSignal): Promise<void>;
   /** Judges how it failed. */
   fails?(error: unknown): void;
@@ -22,14 +22,14 @@ export interface Touch {
 const FAILURES = ["retry", "permanent", "format", "unknown"];
 const END = ["done", "error"];
 
-/** Where things are called from, and with what words. `calm`: the far end is well, so a failure is the plugin's. */
+/** Context and text of the calls. `calm`: the far end is healthy, so a failure is the plugin's. */
 interface Touching {
   readonly context: FakeContext<never>;
   readonly text: string;
   readonly calm: boolean;
 }
 
-/** How a thing of a kind is called; kinds that nothing outside calls are not here. */
+/** How to call a thing of each kind; kinds without callers outside are omitted. */
 const TOUCHES: { readonly [K in ProvidedKind]?: (thing: Provided[K], touching: Touching) => readonly Touch[] } = {
   channel: (channel, { text }) => channelTouches(channel, text),
   action(action, { text }) {
@@ -66,7 +66,7 @@ const TOUCHES: { readonly [K in ProvidedKind]?: (thing: Provided[K], touching: T
   ],
 };
 
-/** Everything the plugin registered, called with `text` as its words. Nothing of what it is handed may be changed. */
+/** Returns a call of everything the plugin registered, with `text` as the text of each. A plugin must not modify its arguments. */
 export function touches(context: FakeContext<never>, text: string, calm: boolean): readonly Touch[] {
   const { registered } = context;
   const touching: Touching = { context, text, calm };

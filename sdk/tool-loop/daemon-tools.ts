@@ -3,9 +3,9 @@ import type { PluginContext } from "../plugin.ts";
 import type { Turn } from "../tier.ts";
 import type { Tool } from "./loop-tool.ts";
 
-/** Longest delay of a timer: a turn has a limit of its own, and an engine in the daemon waits for what it asked. */
+/** The longest delay of a timer: the turn has a limit of its own, and an engine in the daemon waits for its tools. */
 const PATIENT_MS = 2 ** 31 - 1;
-/** Asks for what others were told to come back for. */
+/** Tool that fetches the result of a call that outlasted its request. */
 const LATER = "svc_task_result";
 
 /** The tools that the agent of a turn may use by its configuration (`agents.<id>.actions`): actions, and other tools whose names it lists. */

@@ -3,7 +3,7 @@ import type { ModelToolCall } from "../models.ts";
 import type { TierEvent } from "../tier.ts";
 import { atMost, summaryOf, type Tool } from "./loop-tool.ts";
 
-/** What came of it, in the words that the model hears. */
+/** Result of the call, as text for the model. */
 export interface ToolAnswer {
   readonly call: ModelToolCall;
   readonly text: string;
@@ -11,9 +11,8 @@ export interface ToolAnswer {
 }
 
 /**
- * Runs the calls of one answer side by side and tells each as a step. Whatever goes wrong with one is an answer to the model, not
- * the end of the turn. The answers come in the order of the calls; undefined when the signal aborted. `round` keeps the ids of steps
- * apart where a model gives the same ids again.
+ * Runs the calls of one answer concurrently and yields each as a step. A failure of one is an answer to the model, not the end of the turn. The
+ * answers come in the order of the calls; undefined when the signal aborted. `round` makes the ids of steps unique if a model repeats ids.
  */
 export async function* runCalls(
   calls: readonly ModelToolCall[],

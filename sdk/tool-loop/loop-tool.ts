@@ -2,7 +2,7 @@ import type { ObjectSchema } from "../config.ts";
 
 /** Something that the model may call. */
 export interface Tool {
-  /** What steps and `toolUseRequired` call it: `http.fetch`, `files__read`. */
+  /** Name in steps and in `toolUseRequired`: `http.fetch`, `files__read`. */
   readonly name: string;
   readonly description: string;
   readonly input: ObjectSchema;
@@ -11,7 +11,7 @@ export interface Tool {
 }
 
 const LONGEST_NAME = 64;
-/** What a tool may say to the model, in characters. */
+/** Limit of a tool's output to the model, in characters. */
 const LONGEST_OUTPUT = 30_000;
 
 /** The tools by the names that the APIs take: letters, digits, `_` and `-`, at most 64, each once. */
@@ -26,12 +26,12 @@ export function byModelName(tools: readonly Tool[]): ReadonlyMap<string, Tool> {
   return named;
 }
 
-/** The start of what is too long, and how long it was. */
+/** Truncates a long text and appends its length. */
 export function atMost(text: string, limit: number = LONGEST_OUTPUT): string {
   return text.length <= limit ? text : `${text.slice(0, limit).toWellFormed()}… (cut; ${text.length} characters in all)`;
 }
 
-/** An input as a trace may show it: which keys, and the start of each value. */
+/** Summarises an input for a trace: its keys, and the start of each value. */
 export function summaryOf(input: Record<string, unknown>): string {
   const parts = Object.entries(input).map(([key, value]) => `${key}: ${atMost(typeof value === "string" ? value : (JSON.stringify(value) ?? ""), 60)}`);
   return atMost(parts.join(", "), 200);

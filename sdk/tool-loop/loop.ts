@@ -7,19 +7,19 @@ import type { TierEvent, TurnContext } from "../tier.ts";
 import { runCalls, type ToolAnswer } from "./loop-calls.ts";
 import type { Tool } from "./loop-tool.ts";
 
-/** How much of the history is sent: less each time that the model finds the conversation too long. */
+/** Fractions of the history to send: less each time that the model finds the conversation too long. */
 const SHARES = [1, 0.25, 0];
 
-/** What a model is asked, with the tools that it may use on the way to its answer. */
+/** A model call, with the tools that the model may use before its answer. */
 export interface LoopedCall extends Omit<ModelCall, "messages" | "tools" | "signal"> {
   readonly signal: AbortSignal;
   readonly context: TurnContext;
   readonly given: { readonly pictures: readonly Picture[]; readonly note: string };
-  /** By the names that the model is told: `byModelName`. */
+  /** Tools by their names for the model: `byModelName`. */
   readonly tools: ReadonlyMap<string, Tool>;
   /** Model calls at most. */
   readonly maxSteps: number;
-  /** What an operator can do where these are not enough. */
+  /** Advice for the operator when these are not enough. */
   readonly advice: string;
 }
 
@@ -67,7 +67,7 @@ export async function* runToolLoop(
     if (answers === undefined) break;
     talk.since.push(reply, resultsOf(answers));
   }
-  // Ended from outside: report what was spent all the same.
+  // Aborted: report the usage so far all the same.
   yield* bill.event();
 }
 
@@ -77,7 +77,7 @@ interface Talk {
   /** Shares of the history that may still be tried. */
   shares: number[];
   readonly since: ModelMessage[];
-  /** Something was said: the words of the next step stand apart from it. */
+  /** Text was sent: separate the next step's text from it. */
   begun: boolean;
 }
 
@@ -118,7 +118,7 @@ const resultsOf = (answers: readonly ToolAnswer[]): ModelMessage => ({
   results: answers.map(({ call: { id, name }, text, failed }) => ({ id, name, text, ...(failed ? { failed } : {}) })),
 });
 
-/** What the calls of a turn have cost together. */
+/** Accumulated usage of the calls of a turn. */
 interface Bill {
   add(cost: Extract<ModelEvent, { type: "usage" }>): void;
   /** Empty until a vendor has sent a count. */

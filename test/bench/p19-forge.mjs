@@ -1,24 +1,14 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createJiti } from "jiti";
 import { startDaemon } from "./daemon.mjs";
-import { freePort } from "./process.mjs";
+import { cpuMs, freePort } from "./process.mjs";
 import { atMost } from "./rounds.mjs";
 
 const AGENTS = 20;
 const PROJECT = "grp/tool";
 const SECRET = "the secret of the hooks";
-/** Of the kernel's clock for processes. */
-const TICK_MS = 10;
 const PATIENCE_MS = 120_000;
-
-/** Processor time of a process so far, in milliseconds. */
-function cpuOf(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}
 
 async function until(fits) {
   for (const end = Date.now() + PATIENCE_MS; !(await fits()); ) {
@@ -77,11 +67,11 @@ export default {
           far.comment("ada", places[0], `@${names[0]} hello`);
           const answered = () => places.reduce((sum, place) => sum + far.comments(place).filter(({ text }) => text.includes("· answered")).length, 0);
           await until(() => answered() === 1);
-          const before = cpuOf(daemon.pid);
+          const before = cpuMs(daemon.pid);
           for (let note = 0; note < notes; note += 1)
             for (const [n, name] of names.entries()) far.comment("ada", places[n], `@${name} note ${note}: please look`);
           await until(() => answered() === 1 + notes * AGENTS);
-          const ms = (cpuOf(daemon.pid) - before) / (notes * AGENTS);
+          const ms = (cpuMs(daemon.pid) - before) / (notes * AGENTS);
           if (far.violations.length > 0) throw new Error(`the forge was asked wrongly: ${far.violations[0]}`);
           return [ms];
         } finally {

@@ -1,29 +1,18 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createJiti } from "jiti";
 import { echoConfig, startDaemon } from "./daemon.mjs";
-import { residentKb, startNode } from "./process.mjs";
+import { idleCosts, residentKb, startNode } from "./process.mjs";
 import { addedAtMost, median, told } from "./rounds.mjs";
 
 const CLIENT = join(import.meta.dirname, "../peers/node_modules/@slack/socket-mode/package.json");
 const ROOM = "D1";
 const SETTLE_MS = 2_000;
-const IDLE_MS = 10_000;
 /** Answers before those that are measured. */
 const WARM = 20;
-/** Of the kernel's clock for processes. */
-const TICK_MS = 10;
 const PATIENCE_MS = 30_000;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Processor time of a process so far, in milliseconds. */
-function cpuOf(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}
 
 async function within(what, fits) {
   for (const end = Date.now() + PATIENCE_MS; !fits(); ) {
@@ -52,14 +41,6 @@ async function answerMs(far, messages) {
   return median(times);
 }
 
-/** Memory once it is quiet, in MB, and processor time of ten quiet seconds, in milliseconds. */
-async function quiet(pid) {
-  await pause(SETTLE_MS);
-  const before = cpuOf(pid);
-  await pause(IDLE_MS);
-  return [residentKb(pid) / 1024, cpuOf(pid) - before];
-}
-
 async function settledMb(pid) {
   await pause(SETTLE_MS);
   return residentKb(pid) / 1024;
@@ -79,7 +60,7 @@ export default {
   title: "a chat on teamchat",
   against:
     "a bot on the platform's own client with the same far end; of memory and processor time: a daemon without the channel, which did as many tasks over HTTP",
-  skip: () => (existsSync(CLIENT) ? undefined : "the platform's client is not installed: npm ci in test/peers"),
+  skip: () => (existsSync(CLIENT) ? undefined : "the platform's client is not installed: npm ci --prefix test/peers"),
   lines: [
     { what: "a message to its delivered answer", unit: "ms", target: addedAtMost(5, "ms") },
     { what: "memory with the channel connected", unit: "MB", target: addedAtMost(10, "MB") },
@@ -109,7 +90,7 @@ export default {
         await far.close();
         round += 1;
         const daemon = await startDaemon(join(folder, `without-${round}`));
-        const figures = await quiet(daemon.pid);
+        const figures = await idleCosts(daemon.pid);
         for (let n = 0; n < messages + WARM; n += 1) await task(daemon.port, `message ${n}`);
         const after = await settledMb(daemon.pid);
         await daemon.stop();
@@ -121,7 +102,7 @@ export default {
         const channels = { teamchat: { enabled: true, apiRoot: far.root, botToken, appToken, agentBinding: "echo", allowFrom: ["U1"] } };
         const daemon = await startDaemon(join(folder, `with-${round}`), (port) => echoConfig(port, { channels }));
         await within("a connection of the daemon", () => far.sockets.open() === 1);
-        const figures = await quiet(daemon.pid);
+        const figures = await idleCosts(daemon.pid);
         await answerMs(far, WARM);
         const ms = await answerMs(far, messages);
         const after = await settledMb(daemon.pid);

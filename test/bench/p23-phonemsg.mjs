@@ -1,41 +1,23 @@
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { createJiti } from "jiti";
 import { echoConfig, startDaemon } from "./daemon.mjs";
-import { getJson, ROOT, residentKb, startNode } from "./process.mjs";
+import { getJson, idleCosts, ROOT, residentKb, startNode } from "./process.mjs";
 import { addedAtMost, median, told } from "./rounds.mjs";
 
 const PLUGIN = join(ROOT, "plugins/channels/phonemsg");
 const PATIENCE_MS = 60_000;
 const SETTLE_MS = 3_000;
-const IDLE_MS = 10_000;
-/** Of the kernel's clock for processes. */
-const TICK_MS = 10;
 /** The first ones make sessions and load what is needed. */
 const WARM = 5;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-function cpuOf(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}
 
 async function within(what, fits) {
   for (const end = Date.now() + PATIENCE_MS; !(await fits()); ) {
     if (Date.now() > end) throw new Error(`${what} did not come`);
     await pause(2);
   }
-}
-
-/** Megabytes that a process holds once it has settled, and processor time of ten seconds without work. */
-async function idleCosts(pid) {
-  await pause(SETTLE_MS);
-  const before = cpuOf(pid);
-  await pause(IDLE_MS);
-  return [residentKb(pid) / 1024, cpuOf(pid) - before];
 }
 
 /** Milliseconds from a message to its answer on the phone of whoever wrote it, the middle of so many. */
@@ -88,7 +70,7 @@ export default {
       return { far, friend: far.accounts.add("491700000700", "Frieda") };
     };
     return {
-      rounds: quick ? 1 : 5,
+      rounds: quick ? 1 : 3,
       async floor() {
         const { far, friend } = await farEnd();
         const client = await startNode([join(import.meta.dirname, "floors/phone-client.mjs"), far.url, place()]);

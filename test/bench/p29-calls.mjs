@@ -1,24 +1,15 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { echoConfig, startDaemon } from "./daemon.mjs";
-import { residentKb, startNode } from "./process.mjs";
+import { cpuMs, residentKb, startNode } from "./process.mjs";
 import { atMost } from "./rounds.mjs";
 
 const CALLERS = join(import.meta.dirname, "subjects/callers.mjs");
 /** The thread of calls goes five seconds after the last one. */
 const GONE_MS = 7_000;
 /** Of the system's clock for processes. */
-const TICK_MS = 10;
 const MANY = 10;
 
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-
-function cpuOf(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
-    .replace(/^.*\) /, "")
-    .split(" ");
-  return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
-}
 
 export default {
   id: "P29",
@@ -43,7 +34,7 @@ export default {
     const { pid, port } = daemon;
     /** So many people talk for so many seconds. */
     async function talk(people) {
-      const began = cpuOf(pid);
+      const began = cpuMs(pid);
       const asked = performance.now();
       let most = 0;
       const watch = setInterval(() => {
@@ -52,7 +43,7 @@ export default {
       const said = await callers.ask(JSON.stringify({ port, people, seconds }));
       clearInterval(watch);
       if (said.error !== undefined) throw new Error(said.error);
-      const percent = (100 * (cpuOf(pid) - began)) / (performance.now() - asked);
+      const percent = (100 * (cpuMs(pid) - began)) / (performance.now() - asked);
       await pause(GONE_MS);
       return { percent, most, ...said };
     }

@@ -5,7 +5,7 @@ import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop", "--now");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 it("SEC-m8 an action that turns up while the daemon runs is told, and one that others can write is not run", async () => {

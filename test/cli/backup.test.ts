@@ -3,13 +3,16 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { cp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { lockHolder } from "@svc/kernel";
 import type { Trace } from "@svc/sdk";
 import { afterEach, describe, expect, it } from "vitest";
+import { restoreBackup } from "../../cli/backup/restore-backup.ts";
+import type { Cli } from "../../cli/cli.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 async function shellWith(config?: unknown): Promise<Shell> {
@@ -19,7 +22,7 @@ async function shellWith(config?: unknown): Promise<Shell> {
   return shell;
 }
 
-const messages = async (shell: Shell) => (await shell.json<Trace[]>("trace", "list", "-n", "200")).map(({ message }) => message).sort();
+const messages = async (shell: Shell) => (await shell.json<Trace[]>("trace", "list", "-n", "1000")).map(({ message }) => message).sort();
 
 describe("svc backup and svc restore", () => {
   it("OPR-backup copies a running daemon under load; the copy restores elsewhere with everything that was acknowledged before it", async () => {
@@ -35,6 +38,8 @@ describe("svc backup and svc restore", () => {
         const response = await fetch(`http://127.0.0.1:${port}/task`, { method: "POST", headers, body: JSON.stringify({ agent: "echo", message: `m${n}` }) });
         await response.json();
         if (response.ok) said.push(`m${n}`);
+        // All of them fit in the list that is read below, however long the backup takes.
+        await new Promise((resolve) => setTimeout(resolve, 10));
       }
     })();
     while (said.length < 20) await new Promise((resolve) => setTimeout(resolve, 10));
@@ -78,6 +83,59 @@ describe("svc backup and svc restore", () => {
     const restored = await shell.json<{ kept: string[] }>("restore", to);
     expect(restored.kept.length).toBeGreaterThanOrEqual(2);
     expect(restored.kept.every((path) => existsSync(path))).toBe(true);
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    expect(await messages(shell)).toEqual(["kept"]);
+  });
+
+  it("no daemon starts on a folder while a backup is put in its place", async () => {
+    const shell = await shellWith(echoConfig());
+    await shell.svc("daemon", "start");
+    await shell.svc("daemon", "stop");
+    const to = join(shell.folder, "copy");
+    expect((await shell.svc("backup", to)).code).toBe(0);
+    const dataFolder = join(shell.folder, ".svc");
+    const file = join(shell.folder, "svc.json");
+    let holder: number | undefined;
+    // Asked for in the middle of it, after what was first looked at.
+    const cli = {
+      folder: shell.folder,
+      dataFolder,
+      get file() {
+        holder = lockHolder(dataFolder)?.pid;
+        return file;
+      },
+    };
+    const { kept } = await restoreBackup(cli as Cli, to);
+    expect(holder).toBe(process.pid);
+    expect(kept.filter((path) => existsSync(join(path, "daemon.lock")))).toEqual([]);
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+  });
+
+  it.each([".svc", "svc.json"])("a restore that is killed when %s was moved away is told by doctor and by each start, and done again", async (name) => {
+    const shell = await shellWith(echoConfig());
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    await shell.svc("daemon", "send", "echo", "kept");
+    const { folder: to } = await shell.json<{ folder: string }>("backup");
+    await shell.svc("daemon", "stop");
+    const killer = join(shell.folder, "killer.cjs");
+    writeFileSync(
+      killer,
+      `const files = require("node:fs/promises");
+      const { rename } = files;
+      files.rename = async (from, to) => {
+        await rename(from, to);
+        if (from === ${JSON.stringify(join(shell.folder, name))}) process.kill(process.pid, "SIGKILL");
+      };
+      require("node:module").syncBuiltinESMExports();`,
+    );
+    await (await openShell({ NODE_OPTIONS: `--require ${killer}` }, shell.folder)).svc("restore", to);
+    expect(existsSync(join(shell.folder, name))).toBe(false);
+    const told = expect.stringContaining(`Restore it again: svc restore ${to}`);
+    for (const start of [["start"], ["daemon", "start"], ["daemon", "start", "--foreground"]])
+      expect(await shell.svc(...start)).toMatchObject({ code: 74, err: told });
+    expect(await shell.svc("doctor")).toMatchObject({ code: 1, out: told });
+    expect(existsSync(join(shell.folder, name))).toBe(false);
+    expect((await shell.svc("restore", to)).code).toBe(0);
     expect((await shell.svc("daemon", "start")).code).toBe(0);
     expect(await messages(shell)).toEqual(["kept"]);
   });

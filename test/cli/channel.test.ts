@@ -14,7 +14,7 @@ const TOPIC = "canary-topic";
 const shells: Shell[] = [];
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+  for (const shell of shells.splice(0)) await shell.end();
   for (const close of closers.splice(0)) await close();
 });
 

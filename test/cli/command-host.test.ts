@@ -16,7 +16,7 @@ const shells: Shell[] = [];
 const children: ChildProcess[] = [];
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop", "--now");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 /** The commands of a plugin that tries its host. */

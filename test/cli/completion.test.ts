@@ -75,7 +75,7 @@ describe("what can be configured", () => {
     const shell = await shellWith(echoConfig());
     const setting = await shell.svc("config", "describe", "agents.echo.maxExecutionMinutes");
     expect(setting).toMatchObject({ code: 0, out: expect.stringMatching(/minutes a run may take[\s\S]*default\s+20[\s\S]*allowed\s+1 to 240/) });
-    expect((await shell.svc("config", "describe")).out).toMatch(/ {2}channels\n[\s\S]* {2}mesh /);
+    expect((await shell.svc("config", "describe")).out).toMatch(/ {2}channels {2,}channels by name\n[\s\S]* {2}mesh {2,}/);
     expect(await shell.svc("config", "describe", "agents.echo.maxConcurent")).toMatchObject({
       code: 1,
       err: expect.stringContaining("did you mean maxConcurrent?"),

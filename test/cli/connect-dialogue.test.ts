@@ -21,7 +21,7 @@ async function stage() {
   const shell = await openShell();
   shell.write(echoConfig({}, { channels: { botmsg: { enabled: false, apiRoot: api.root, accounts: {} } } }));
   expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
-  closers.push(() => shell.svc("daemon", "stop"));
+  closers.push(() => shell.end());
   return { api, shell };
 }
 

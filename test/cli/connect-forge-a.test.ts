@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ForgeA, startForgeA } from "../kit/forge-a/server.ts";
+import { freePort } from "../kit/free-port.ts";
 import { openShell, type Shell } from "../kit/svc.ts";
 
 const closing: (() => unknown)[] = [];
@@ -22,21 +22,13 @@ async function stage(token = TOKEN): Promise<{ far: ForgeA; shell: Shell }> {
   far.addToken("glpat-canary-reader", "helper", { scopes: ["read_api"] });
   far.addProject(PROJECT, { private: true, members: { ann: "write", helper: "write" } });
   const shell = await openShell({ FORGE_A_TOKEN: token });
-  closing.push(() => shell.svc("daemon", "stop"));
+  closing.push(() => shell.end());
   return { far, shell };
 }
 
 const env = (shell: Shell) => (existsSync(join(shell.folder, ".env")) ? readFileSync(join(shell.folder, ".env"), "utf8") : "");
 const secretOf = (shell: Shell) => /^FORGE_A_WEBHOOK_SECRET=(\w{48})$/m.exec(env(shell))?.[1] ?? "none";
 const sectionOf = (shell: Shell) => (shell.config().channels as { forge_a: Record<string, unknown> } | undefined)?.forge_a;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
-}
 
 describe("svc connect forge_a", () => {
   it("from an empty folder: checks the token, makes the secret, says what to enter, and the first mention is answered", async () => {

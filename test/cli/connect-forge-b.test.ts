@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ForgeBServer, startForgeB } from "../kit/forge-b/server.ts";
+import { freePort } from "../kit/free-port.ts";
 import { openShell, type Shell } from "../kit/svc.ts";
 import { lacking, talk } from "./talk.harness.ts";
 
@@ -21,7 +21,7 @@ async function stage(env: Record<string, string> = { FORGE_B_TOKEN: TOKEN }): Pr
   far.addToken(TOKEN, "helper");
   far.addProject("acme/app", { private: true, members: { ann: "write", helper: "write" } });
   const shell = await openShell(env);
-  closing.push(() => shell.svc("daemon", "stop"));
+  closing.push(() => shell.end());
   return { far, shell };
 }
 
@@ -155,11 +155,3 @@ describe("svc connect forge_b", () => {
     expect(far.violations).toEqual([]);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
-}

@@ -15,7 +15,7 @@ async function stage(env: Record<string, string> = { GUILDCHAT_TOKEN: TOKEN }): 
   const far = await startGuildFarEnd({ token: TOKEN });
   closing.push(() => far.close());
   const shell = await openShell(env);
-  closing.push(() => shell.svc("daemon", "stop"));
+  closing.push(() => shell.end());
   return { far, shell };
 }
 
@@ -57,7 +57,7 @@ describe("svc connect guildchat", () => {
     const refused = await connect(shell, far);
     expect(refused).toMatchObject({ code: expect.not.stringMatching(/^0$/) });
     expect(refused.err).toContain("Discord refuses the token: make a new one at https://discord.com/developers/applications");
-    far.token = "wrong.canary" as never;
+    far.token = "wrong.canary";
     const named = await connect(shell, far, "--allow", "@ada");
     expect(named.err).toContain("'@ada' is no id");
     const file = join(shell.folder, "svc.json");

@@ -3,7 +3,7 @@ import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop", "--now");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 async function folder(rest: object = { dashboard: { enabled: true, port: 0 } }): Promise<Shell> {

@@ -11,7 +11,7 @@ import { echoConfig, openShell, type Said, type Shell } from "../kit/svc.ts";
 const shells: Shell[] = [];
 const servers: { close(): void }[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+  for (const shell of shells.splice(0)) await shell.end();
   for (const server of servers.splice(0)) server.close();
 });
 
@@ -122,6 +122,14 @@ describe("doctor tries what a start would do", () => {
     const { port } = JSON.parse(readFileSync(join(other.folder, ".svc/daemon.json"), "utf8"));
     const shell = await folder(echoConfig({}, { node: { id: "n", name: "N", bind: `127.0.0.1:${port}` } }));
     await bothFail(shell, /belongs to the daemon of Test \(test\) in .*svc config set node\.bind/, 69);
+  });
+
+  it("a svc.json that cannot be read, or is not there yet, leads to no words about the default port", async () => {
+    const shell = await folder('{ "node": { "bind": ');
+    const broken = await shell.svc("doctor");
+    expect(broken).toMatchObject({ code: 1, out: expect.stringContaining("svc.json:1:") });
+    expect(broken.out).not.toMatch(/port|node\.bind/);
+    expect(problems(await (await openShell()).svc("doctor"))).toEqual([expect.stringContaining("run: svc init")]);
   });
 
   it("OPR-M4 6 a plugin that is not installed", async () => {

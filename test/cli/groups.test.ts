@@ -116,7 +116,7 @@ beforeAll(async () => {
   expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
 }, 60_000);
 afterAll(async () => {
-  await shell.svc("daemon", "stop", "--now");
+  await shell.end();
   rmSync(shell.folder, { recursive: true, force: true, maxRetries: 5 });
 }, 60_000);
 

@@ -5,7 +5,7 @@ import { openShell, type Shell } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop", "--now");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 async function empty(): Promise<Shell> {

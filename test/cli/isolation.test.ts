@@ -11,7 +11,7 @@ const PATIENCE = { timeout: 20_000, interval: 50 };
 
 const shells: Shell[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 async function shellWith(laid: readonly Laid[], env: Record<string, string> = {}): Promise<Shell> {
@@ -23,7 +23,7 @@ async function shellWith(laid: readonly Laid[], env: Record<string, string> = {}
 }
 
 const statusOf = async (shell: Shell, id: string): Promise<PluginStatus> => {
-  const { plugins } = await shell.json<{ plugins: PluginStatus[] }>("daemon", "status", "--plugins");
+  const { plugins } = await shell.ask<{ plugins: PluginStatus[] }>("/health");
   return plugins.find((plugin) => plugin.id === id) as PluginStatus;
 };
 

@@ -8,7 +8,7 @@ import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 interface Line {
@@ -63,7 +63,7 @@ describe("the daemon's log", () => {
     writeFileSync(join(shell.folder, "svc.json"), file.replace('"Echo"', '"Echoes"'));
     expect((await post(baseOf(shell), "/reload", {})).status).toBe(200);
     const sending = shell.svc("daemon", "send", "echo", SECRET_WORDS);
-    const running = async () => (await shell.json<{ tasks: { running: number } }>("daemon", "status")).tasks.running;
+    const running = async () => (await shell.ask<{ tasks: { running: number } }>("/health")).tasks.running;
     await vi.waitFor(async () => expect(await running()).toBe(1), { timeout: 15_000 });
     process.kill(shell.pid(), "SIGKILL");
     expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });

@@ -34,7 +34,10 @@ describe.concurrent("svc plugin check and new", () => {
     ])
       expect(out).toContain(words);
     write(shell, "slow", "setup() { return { async stop() { setInterval(() => {}, 60_000); await new Promise(() => {}); } }; }");
-    expect((await shell.svc("plugin", "check", "./slow", "--quick")).out).toMatch(/its stop failed or took longer than 200 ms in 50 of 50 rounds/);
+    writeFileSync(join(shell.folder, "slow/README.md"), "For svc: say here in two sentences what it is good for.");
+    const slow = (await shell.svc("plugin", "check", "./slow", "--quick")).out;
+    expect(slow).toMatch(/its stop failed or took longer than 200 ms in 50 of 50 rounds/);
+    expect(slow).toContain("README.md still holds the template's words");
     write(shell, "failing", "setup() {}", {}, { exports: { "./conformance": "./conformance.mjs" } });
     writeFileSync(
       join(shell.folder, "failing/conformance.mjs"),

@@ -9,7 +9,7 @@ import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 interface Note {
@@ -55,13 +55,34 @@ it("OPS-02 a restart keeps what was accepted: the running and the queued message
   await gone(shell.note.pid);
   for (const cut of [running, waiting]) expect((await cut).body).toMatchObject({ ok: false, errorKind: "interrupted" });
 
-  await vi.waitFor(async () => expect(await shell.json<Trace[]>("trace", "list", "--status", "in-flight")).toEqual([]), { timeout: 15_000 });
+  await vi.waitFor(async () => expect((await shell.ask<{ traces: Trace[] }>("/traces?status=in-flight")).traces).toEqual([]), { timeout: 15_000 });
   // Who waited at the command line has waited on.
   expect(await sent).toMatchObject({ code: 0, out: expect.stringContaining("third"), err: expect.stringContaining("The connection to the daemon broke") });
   const answered = (await shell.json<Trace[]>("trace", "list")).map(({ status, message, response }) => ({ status, message, response }));
   expect(answered).toHaveLength(3);
   for (const message of ["first", "second", "third"]) expect(answered).toContainEqual({ status: "ok", message, response: expect.stringContaining(message) });
   expect(await shell.svc("daemon", "stop")).toMatchObject({ code: 0 });
+});
+
+it("OPS-02 a message that comes while the daemon ends waits for the next one, and is refused where none comes", async () => {
+  const shell = await daemonWith({ drainTimeoutSeconds: 60 }, { local: { mode: "echo", delayMs: 8_000, chunks: 1 } });
+  const draining = () =>
+    vi.waitFor(async () => expect((await shell.ask<{ state: string }>("/health")).state).toBe("draining"), { timeout: 15_000, interval: 50 });
+  const running = shell.svc("daemon", "send", "echo", "first");
+  await vi.waitFor(async () => expect((await shell.json<{ tasks: { running: number } }>("daemon", "status")).tasks.running).toBe(1), { timeout: 15_000 });
+  const restarting = shell.svc("daemon", "restart");
+  await draining();
+  await shell.svc("config", "set", "agents.echo.local", '{"mode":"echo","delayMs":5000,"chunks":1}');
+  const late = await shell.svc("exec", "echo", "second");
+  expect(late).toMatchObject({ code: 0, out: expect.stringContaining("second"), err: expect.stringContaining("sending it again when it does") });
+  for (const one of [running, restarting]) expect(await one).toMatchObject({ code: 0 });
+
+  const last = shell.svc("daemon", "send", "echo", "third");
+  await vi.waitFor(async () => expect((await shell.json<{ tasks: { running: number } }>("daemon", "status")).tasks.running).toBe(1), { timeout: 15_000 });
+  const stopping = shell.svc("daemon", "stop");
+  await draining();
+  expect(await shell.svc("exec", "echo", "fourth")).toMatchObject({ code: 75, err: expect.stringContaining("The daemon is stopping and takes no new work") });
+  for (const one of [last, stopping]) expect(await one).toMatchObject({ code: 0 });
 });
 
 it("OPS-02 the command line says why a restart is refused, held or given up, and the daemon stays", async () => {

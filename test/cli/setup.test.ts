@@ -17,7 +17,7 @@ const modelServers = offersOf(firstParty().map(({ manifest }) => manifest)).filt
 const shells: Shell[] = [];
 const servers: Server[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+  for (const shell of shells.splice(0)) await shell.end();
   for (const server of servers.splice(0)) server.close();
 });
 

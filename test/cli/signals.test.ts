@@ -6,7 +6,7 @@ import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 it("a SIGHUP while the daemon comes up does not end it", async () => {

@@ -7,7 +7,7 @@ import { echoConfig, openShell, type Said, type Shell } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop", "--now");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 async function daemonWith(agent: object, rest: object = {}): Promise<Shell> {
@@ -39,7 +39,10 @@ interface TaskLine {
   readonly state: string;
 }
 
-const tasks = (shell: Shell) => shell.json<TaskLine[]>("task", "list");
+async function tasks(shell: Shell): Promise<TaskLine[]> {
+  const { running, queued } = await shell.ask<Record<"running" | "queued", TaskLine[]>>("/api/tasks");
+  return [...running.map((task) => ({ ...task, state: "running" })), ...queued.map((task) => ({ ...task, state: "queued" }))];
+}
 const running = (shell: Shell) =>
   vi.waitFor(
     async () => {
@@ -81,7 +84,7 @@ describe("what is handed over at the command line", () => {
     const first = start(shell, "exec", "echo", "long");
     await running(shell);
     const stopping = start(shell, "daemon", "stop");
-    await vi.waitFor(async () => expect((await shell.json<{ state: string }>("daemon", "status")).state).toBe("draining"), { timeout: 20_000 });
+    await vi.waitFor(async () => expect((await shell.ask<{ state: string }>("/health")).state).toBe("draining"), { timeout: 20_000 });
     expect(await shell.svc("exec", "echo", "late")).toMatchObject({ code: 75, err: expect.stringContaining("takes no new work") });
     expect(await shell.svc("daemon", "stop", "--now")).toMatchObject({ code: 0 });
     expect((await stopping.done).code).toBe(0);
@@ -103,6 +106,7 @@ describe("what is handed over at the command line", () => {
     const listed = (await shell.svc("task", "list")).out;
     expect(listed).toMatch(new RegExp(`${id}\\s+echo\\s+running \\(\\w+\\)\\s+cli:cli\\s+\\d+ s`));
     expect(listed).toMatch(/queued/);
+    expect(await shell.json<TaskLine[]>("task", "list")).toMatchObject([{ id, state: "running" }, { state: "queued" }]);
     expect(await shell.json("task", "list", "--agent", "nobody")).toEqual([]);
     expect((await shell.svc("task", "show", id)).out).toContain("> the first words");
 
@@ -118,7 +122,7 @@ describe("what is handed over at the command line", () => {
     const sending = start(shell, "exec", "echo", "long");
     await running(shell);
     const first = start(shell, "daemon", "stop");
-    await vi.waitFor(async () => expect((await shell.json<{ state: string }>("daemon", "status")).state).toBe("draining"), { timeout: 20_000 });
+    await vi.waitFor(async () => expect((await shell.ask<{ state: string }>("/health")).state).toBe("draining"), { timeout: 20_000 });
     const second = await shell.svc("daemon", "stop", "--timeout", "1");
     expect(second.code).toBe(1);
     expect(second.err).toContain("svc daemon stop --now interrupts them");
@@ -134,7 +138,7 @@ describe("what is handed over at the command line", () => {
     const watching = start(shell, "daemon", "watch", "--kind", "agent");
     await vi.waitFor(
       async () => {
-        await shell.svc("daemon", "send", "echo", "hello", "--chat", "one");
+        await shell.ask("/task", { agent: "echo", message: "hello", context: { channel: "cli", chatId: "one" } });
         expect(watching.said()).toMatch(/task:started .*agent=echo {2}chat=\S+ {2}task=task_\S+/);
       },
       { timeout: 20_000, interval: 50 },

@@ -11,7 +11,7 @@ import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop", "--now");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 async function recorded(messages: readonly string[], agent: object = {}, rest: object = {}): Promise<Shell> {
@@ -19,7 +19,9 @@ async function recorded(messages: readonly string[], agent: object = {}, rest: o
   shells.push(shell);
   shell.write(echoConfig(agent, rest));
   expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
-  for (const message of messages) expect(await shell.svc("exec", "echo", message)).toMatchObject({ code: 0 });
+  // As svc exec hands it over.
+  const task = { agent: "echo", freshSession: true, context: { channel: "cli", chatId: "exec" } };
+  for (const message of messages) expect(await shell.ask("/task", { ...task, message })).toMatchObject({ ok: true });
   return shell;
 }
 

@@ -13,7 +13,7 @@ import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 const shells: Shell[] = [];
 const servers: { close(): void }[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+  for (const shell of shells.splice(0)) await shell.end();
   for (const server of servers.splice(0)) server.close();
 });
 

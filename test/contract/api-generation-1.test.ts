@@ -160,7 +160,7 @@ describe.each(compiled)("a plugin compiled against generation 1 of the plugin AP
 
 describe.each(compiled)("in the daemon: %s", (name) => {
   let shell: Shell;
-  afterEach(() => shell.svc("daemon", "stop"));
+  afterEach(() => shell.end());
 
   it("a plugin of generation 1 runs, and its actions answer", async () => {
     shell = await openShell();

@@ -64,7 +64,7 @@ it("K27 a pressed button reaches the tap that takes it, and no agent", async () 
   await sent;
   const [, no] = there.said[0]?.choices ?? [];
   await there.tasks().accept(heard("No", { choice: choiceOf(no?.data ?? "") }));
-  await vi.waitFor(() => expect(events.map(({ type, data }) => [type, data.reason])).toContainEqual(["message:dropped", "taken: no"]));
+  await vi.waitFor(() => expect(events.map(({ type, data }) => [type, data?.reason])).toContainEqual(["message:dropped", "taken: no"]));
   expect(asks.seen.map(({ choice, sender }) => [choice?.id, sender?.id])).toEqual([["no", "u1"]]);
   expect([tier.prompts, there.said.length]).toEqual([[], 1]);
 });

@@ -25,6 +25,7 @@ const PROVIDES: Readonly<Record<keyof Provide, { readonly call: string; readonly
   tool: { call: `ctx.provide.tool({ name: "x", description: "x", input: { type: "object" }, run: async () => "x" })`, kinds: ["tool"] },
   store: { call: `ctx.provide.store({ name: "x", open: () => ({ scope: () => ({}) }) })`, kinds: ["store"] },
   board: { call: `ctx.provide.board({ name: "x", list: async () => [], get: async () => undefined })`, kinds: ["board"] },
+  toolset: { call: `ctx.provide.toolset({ name: "x", tools: () => [] })`, kinds: ["toolset"] },
   service: { call: `ctx.provide.service("acme.notes", {})`, kinds: ["service"] },
   panel: {
     call: `ctx.provide.panel({ id: "x", title: "X", place: "card", guard: "scope:dashboard:read", module: "/x.js" })`,
@@ -56,7 +57,7 @@ describe("a plugin that registers what it did not when it was trusted", () => {
   it.each(Object.entries(PROVIDES))("is refused, and says what is new: %s", async (_kind, { call, kinds }) => {
     const folder = await temporaryFolder();
     const home = await install(folder, call);
-    const observed = await observe({ ...resolveEntry(home, "/", []), from: "package" }, home);
+    const observed = await observe({ ...resolveEntry(home, "/", []), from: "package" });
     expect(observed.registers).toEqual([]);
     const start = async (registers: readonly string[]) => {
       const pins: Pins = {

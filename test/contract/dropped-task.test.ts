@@ -35,7 +35,7 @@ const tier = definePlugin({
     ctx.provide.tier({
       name: "forgetful",
       nativeSessions: false,
-      capabilities: { autonomy: ["report", "propose"] },
+      abilities: { autonomy: ["report", "propose"] },
       async *run(turn, { prompt }): AsyncGenerator<TierEvent> {
         const ask = asks[turn.agent.id];
         chains[turn.agent.id] = turn.messages[0].options?.chain ?? [];

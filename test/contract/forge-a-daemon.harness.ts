@@ -1,12 +1,12 @@
 import { mkdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
 import { ask, type DaemonProcess, endDaemons, startDaemon, writeConfig } from "../faults/daemon.harness.ts";
 import { type ForgeA, startForgeA } from "../kit/forge-a/server.ts";
 import type { ForgeComment, ForgePlace } from "../kit/forge-server.ts";
+import { freePort } from "../kit/free-port.ts";
 
 export const PROJECT = "grp/sub/tool";
 export const SECRET = "s3cret-of-hooks";
@@ -102,14 +102,6 @@ export async function createWorld(): Promise<World> {
         .map((comment) => ({ ...comment, words: comment.text.replace(/\n<!-- svc1 .* -->$/, "") })),
   };
   return world;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
 }
 
 /** Waits until something is so; the test's own limit ends it. */

@@ -1,12 +1,12 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach } from "vitest";
 import { ask, type DaemonProcess, endDaemons, startDaemon, writeConfig } from "../faults/daemon.harness.ts";
 import { type ForgeBServer, startForgeB } from "../kit/forge-b/server.ts";
 import type { ForgeComment, ForgePlace } from "../kit/forge-server.ts";
+import { freePort } from "../kit/free-port.ts";
 
 export const REPO = "acme/app";
 export const SECRET = "a-secret-of-hooks";
@@ -112,14 +112,6 @@ export async function createWorld(): Promise<World> {
     decided: (reason) => until(async () => (await world.decisions()).some((one) => one.reason?.includes(reason))),
   };
   return world;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
 }
 
 /** Waits until something is so; the test's own limit ends it. */

@@ -1,10 +1,10 @@
-import { createServer } from "node:http";
 import type { Agent, Lifecycle, Sockets, Store } from "@svc/sdk";
 import { createFakeContext, createMemoryStore, type FakeContext } from "@svc/sdk/testing";
 import { createFetch } from "../../kernel/capabilities/fetch/fetch.ts";
 import { createSockets } from "../../kernel/capabilities/fetch/sockets.ts";
 import plugin from "../../plugins/channels/guildchat/index.ts";
 import type { Settings } from "../../plugins/channels/guildchat/settings.ts";
+import { freePort } from "../kit/free-port.ts";
 import { type GuildFarEnd, startGuildFarEnd } from "../kit/guildchat/server.ts";
 import type { Place, User } from "../kit/guildchat/world.ts";
 
@@ -76,11 +76,5 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 3));
 }
 
-/** A port that nobody listens on. */
-export async function deadRoot(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return `http://127.0.0.1:${port}/api`;
-}
+/** A root where nobody listens. */
+export const deadRoot = async (): Promise<string> => `http://127.0.0.1:${await freePort()}/api`;

@@ -1,7 +1,5 @@
-import { execFile } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { createKernel } from "@svc/kernel";
 import type { Actions, Plugin } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
@@ -10,7 +8,6 @@ import { ROOT } from "../house/house.ts";
 import { runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
 
-const _run = promisify(execFile);
 const PATIENCE = { timeout: 20_000, interval: 20 };
 
 describe("what of the context an isolated plugin has", () => {

@@ -97,7 +97,7 @@ it("SEC-S1 no plugin has the daemon's files sent through a channel", async () =>
   const { kernel } = await runKernel({ folder, dataFolder, inline: [channel as Plugin<never>] });
   const file = (name: string) => ({ kind: "file" as const, path: join(folder, name), name });
   const media = [file(".env"), file(".svc/svc.db"), file("picture.txt")];
-  await (await kernel.tasks.deliver({ target: { channel: "wire", chat: "1" }, text: "see", kind: "message", media })).sent;
+  await (await kernel.tasks.deliver({ target: { channel: "wire", chat: "1" }, text: "see", kind: "proactive", media })).sent;
   expect(sent.flatMap(({ media = [] }) => media.map(({ name }) => name))).toEqual(["picture.txt"]);
   expect(sent[0]?.text).toContain("(.env was not sent: it belongs to the daemon.)");
 });

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Agent, Lifecycle, Store } from "@svc/sdk";
+import type { Agent, HttpReply, Lifecycle, Store } from "@svc/sdk";
 import { createFakeContext, createMemoryFiles, createMemoryStore, type FakeContext } from "@svc/sdk/testing";
 import { createRender } from "../../kernel/capabilities/render/render.ts";
 import { trustedFetch } from "../../plugins/channels/botmsg/botmsg.harness.ts";
@@ -85,7 +85,7 @@ export async function setStage(
     async call(method, path, body) {
       const route = context.registered.routes.find((one) => one.method === method && one.path === path);
       if (route === undefined) throw new Error(`no route ${method} ${path}`);
-      return route.handle({ body, params: {}, query: {}, headers: {} } as never);
+      return route.handle({ body, params: {}, query: {}, headers: {} } as never, {} as HttpReply);
     },
     async start() {
       if (used) context = make();

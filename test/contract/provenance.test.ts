@@ -1,6 +1,7 @@
 import { Writable } from "node:stream";
 import { definePlugin, type Envelope, type Plugin } from "@svc/sdk";
 import { expect, it } from "vitest";
+import { createLog } from "../../kernel/base/log.ts";
 import { action, runIsolated } from "../faults/isolation.harness.ts";
 import { runKernel } from "../kit/kernel.ts";
 
@@ -20,7 +21,7 @@ it("SEC-S7 what an isolated plugin logs and publishes bears its name", async () 
       done();
     },
   });
-  const { act, events, status } = await runIsolated([EVIL], { log: { destination } });
+  const { act, events, status } = await runIsolated([EVIL], { log: createLog({ destination, secrets: () => [] }) });
   await expect.poll(() => text).toContain("said");
   const [line = ""] = text.split("\n").filter((one) => one.includes("said"));
   expect(JSON.parse(line)).toMatchObject({ plugin: "feature-evil", level: 30, msg: "said", facts: { plugin: "feature-tokens", level: 60, time: 1 } });

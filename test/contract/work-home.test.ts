@@ -99,6 +99,24 @@ describe.skipIf(NO_POSTGRES !== undefined)(`the home of a conversation${NO_POSTG
     }
   });
 
+  it("is taken at once by another when the home says itself that it ends, which nobody then asks it to", async () => {
+    const asked = vi.fn();
+    stores[0]?.onDrain(asked);
+    await atHome("c");
+    await enter(two, "c");
+    expect(await claim(two)).toEqual([]);
+    await stores[0]?.leaving();
+    expect(await claim(two)).toMatchObject([{ conversation: "c", from: "n1" }]);
+    expect((await stores[1]?.nodes())?.find(({ name }) => name === "n1")).toMatchObject({ state: "draining" });
+    // Two beats of it hear of the mark.
+    const beats = () => server.sql(`SELECT lease_until FROM ${at.schema}.node WHERE name = 'n1'`);
+    for (const before of [beats(), undefined]) {
+      const last = before ?? beats();
+      await vi.waitFor(() => expect(beats()).not.toBe(last), { timeout: 15_000 });
+    }
+    expect(asked).not.toHaveBeenCalled();
+  });
+
   it("a home that does not come for it keeps nobody waiting for more than a second", async () => {
     await atHome("c");
     await enter(one, "c");

@@ -49,7 +49,7 @@ async function agents(count: Record<string, number>, { config = {}, ...options }
   return { ...run, ...tier };
 }
 
-const idle = (kernel: { tasks: { running(): unknown[]; queued(): unknown[] } }) =>
+const idle = (kernel: { tasks: { running(): readonly unknown[]; queued(): readonly unknown[] } }) =>
   vi.waitFor(() => expect([...kernel.tasks.running(), ...kernel.tasks.queued()]).toEqual([]), { timeout: 10_000 });
 
 it.each([1, 8])("RUN-10 two agents that call each other end at once with words that name the chain, whether or not a slot is free (%i each)", async (slots) => {

@@ -66,7 +66,7 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** A tier, and the settings with which its program gets the key of this test. */
-const TIERS: readonly (readonly [name: string, plugin: unknown, settings?: Readonly<Record<string, unknown>>])[] = [
+const TIERS: readonly [name: string, plugin: unknown, settings?: Readonly<Record<string, unknown>>][] = [
   ["acp", acp, { billing: "api" }],
   ["cli-a", cliA],
   ["cli-b", cliB],

@@ -85,7 +85,7 @@ async function startUnder(folder: string, left: number, given: Record<string, st
 const DAY = 86_400;
 const inRange = (found: string[], from: number, to: number) => found.every((minute) => Date.parse(minute) >= from && Date.parse(minute) <= to);
 
-it.concurrent.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
+it.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined).concurrent(
   "FAULT-18 FAULT-19 the clock jumps a day ahead and two back: no storm, no minute twice, timers and tasks go on",
   { timeout: 240_000 },
   async () => {
@@ -132,7 +132,7 @@ it.concurrent.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
   },
 );
 
-it.concurrent.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
+it.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined).concurrent(
   "FAULT-21 a time of tomorrow: the machine sleeps past it, it comes once; after a restart it is asked for again",
   { timeout: 120_000 },
   async () => {
@@ -158,7 +158,7 @@ it.concurrent.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
   },
 );
 
-it.concurrent.skipIf(library === undefined).each([
+it.skipIf(library === undefined).concurrent.each([
   ["back a day", -DAY],
   ["forward a day", DAY],
 ])("FLT-4 the clock set %s in the middle of a growing answer: it ends within its ordinary time", { timeout: 120_000 }, async (_way, shift) => {

@@ -57,7 +57,7 @@ const ran = (daemon: DaemonProcess, id: string, expected: readonly string[]) =>
 const job = (schedule: string, timezone?: string) => ({ schedule, agent: "echo", command: "true", ...(timezone === undefined ? {} : { timezone }) });
 const JOBS = { berlin: job("30 2 * * *", "Europe/Berlin"), hourly: job("0,30 * * * *"), nine: job("0 9 * * *") };
 
-it.concurrent.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
+it.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined).concurrent(
   "FAULT-20 the night in which clocks go forward: a job of the skipped hour runs once, at the first moment after",
   { timeout: 240_000 },
   async () => {
@@ -72,7 +72,7 @@ it.concurrent.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
   },
 );
 
-it.concurrent.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
+it.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined).concurrent(
   "FAULT-20 the night in which clocks go back: a job of the doubled hour runs once, in the first of the two",
   { timeout: 240_000 },
   async () => {
@@ -87,7 +87,7 @@ it.concurrent.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
   },
 );
 
-it.concurrent.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
+it.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined).concurrent(
   "CRON-05 0 9 * * * on a machine of another zone runs at 09:00 UTC",
   { timeout: 120_000 },
   async () => {
@@ -96,7 +96,7 @@ it.concurrent.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
   },
 );
 
-it.concurrent.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined)(
+it.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined).concurrent(
   "FAULT-18 FAULT-19 a day ahead and two back: one note of what was missed, no storm, no minute twice, a run that goes on keeps its job",
   { timeout: 300_000 },
   async () => {

@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { startForgeA } from "../kit/forge-a/server.ts";
 import { startForgeB } from "../kit/forge-b/server.ts";
 import type { ForgePlace, ForgeServer } from "../kit/forge-server.ts";
+import { freePort } from "../kit/free-port.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 
 /** More with SVC_SOAK: the whole promise is 100 kills. */
@@ -37,14 +37,6 @@ function createDice(seed: number): () => number {
     return state / 2_147_483_648;
   };
 }
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 
 /** A forge with two agents, a person, and places where it is written to. */
 function furnish(forge: ForgeServer, name: string, port: number): readonly ForgePlace[] {

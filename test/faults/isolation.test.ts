@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Plugin, PluginContext } from "@svc/sdk";
 import { tortureCases, writeTorture } from "@svc/sdk/testing";
 import { describe, expect, it, vi } from "vitest";
+import type { RootLog } from "../../kernel/base/log.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { createTestKernel } from "../kit/test-kernel.ts";
 import { action, alive, type IsolatedRun, isolatedChildren, type Laid, lay, QUICK, runIsolated, statusOf } from "./isolation.harness.ts";
@@ -204,13 +205,14 @@ describe("an isolated plugin that breaks or shouts and lives on", () => {
 
   it("FAULT-69 its lines reach the log cut and counted, and no more of them than a log bears", async () => {
     const lines: string[] = [];
-    const log = {
+    const log: RootLog = {
       debug: () => {},
       warn: () => {},
       error: () => {},
       flush: () => {},
+      reopen: () => {},
       child: () => log,
-      info: (_facts: unknown, text?: string) => void lines.push(String(text)),
+      info: (_facts: object | string, text?: string) => void lines.push(String(text)),
     };
     const run = await runIsolated(
       [
@@ -308,7 +310,7 @@ describe("the plugins that torture a host, isolated", () => {
     const run = await runIsolated([], {
       folder,
       config: { plugins: cases.map(({ name }) => `process:./${name}`) },
-      limits: { loadMs: 3_000, setupMs: 3_000, startMs: 1_000, stopMs: 2_000 },
+      limits: { loadMs: 8_000, setupMs: 4_000, startMs: 3_000, stopMs: 2_000 },
       isolation: { ends: 1_000, pingMs: 1_000 },
     });
     const state = ({ name }: { readonly name: string }) => run.status(`feature-torture-${name}`).state;
@@ -320,7 +322,7 @@ describe("the plugins that torture a host, isolated", () => {
     for (const name of ["torture.ring", "torture.huge"]) await expect(run.act(name), name).rejects.toThrow(/circular|more than goes/);
     await run.kernel.stop({ drainSeconds: 0 });
     await vi.waitFor(() => expect(isolatedChildren()).toEqual([]), PATIENCE);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe("the end of an isolated plugin", () => {

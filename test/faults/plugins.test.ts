@@ -17,7 +17,7 @@ const PATIENCE = { timeout: 20_000, interval: 100 };
 
 const shells: Shell[] = [];
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 /** A folder with the bad plugins, and the entries of `plugins` that name them. */

@@ -1,12 +1,13 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Plugin } from "@svc/sdk";
+import type { NodeAbout, Plugin } from "@svc/sdk";
 import { workingStore } from "@svc/sdk/host";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { type BotApi, FRIEND, startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
 import botmsg from "../../plugins/channels/botmsg/index.ts";
 import { openPostgres, type PostgresStore } from "../../plugins/stores/postgres/open.ts";
+import { drainNode } from "../../plugins/stores/postgres/status.ts";
 import { configOf, type Running, runKernel } from "../kit/kernel.ts";
 import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../kit/tcp-proxy.ts";
@@ -52,6 +53,23 @@ async function enter(at: At, name: string): Promise<Member> {
 const leaseOf = ({ store }: Member) => workingStore(store.scope("feature-x"));
 
 describe.skipIf(NO_POSTGRES !== undefined)("leases of several daemons on one PostgreSQL schema", () => {
+  it("a wish to drain is taken back; of a daemon that ends by itself nothing is, whatever it tells later", async () => {
+    const at = server.schema();
+    const [one, two] = [await enter(at, "n1"), await enter(at, "n2")];
+    const options = { ...at, poolSize: 1 };
+    const states = async () => Object.fromEntries((await two.store.nodes()).map(({ name, state, about }) => [name, [state, about?.version]]));
+    expect(await drainNode(options, "n1", true)).toBe(true);
+    expect(await drainNode(options, "n1", false)).toBe(true);
+    expect(await states()).toEqual({ n1: ["alive", undefined], n2: ["alive", undefined] });
+    await one.store.leaving();
+    await expect(drainNode(options, "n1", false)).rejects.toMatchObject({ code: "SVC_STORE_LEAVING" });
+    one.store.tell(() => ({ version: "9" }) as NodeAbout);
+    await until("what it tells", async () => (await states()).n1?.[1] === "9");
+    await expect(drainNode(options, "n1", false)).rejects.toMatchObject({ code: "SVC_STORE_LEAVING" });
+    expect(await states()).toEqual({ n1: ["draining", "9"], n2: ["alive", undefined] });
+    expect(await drainNode(options, "n3", false)).toBe(false);
+  });
+
   it("one has it, the others are told which node; given back it moves at once", async () => {
     const at = server.schema();
     const [one, two] = [await enter(at, "n1"), await enter(at, "n2")];

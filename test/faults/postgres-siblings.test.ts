@@ -183,4 +183,23 @@ describe.skipIf(NO_POSTGRES !== undefined)("jobs of several daemons on one Postg
     for (const node of [second, third]) await new Promise<void>((resolve) => void node.context.jobs.after(1_000, resolve));
     expect([second, third].flatMap(missedBy)).toEqual([]);
   }, 90_000);
+
+  it("FAULT-18 what a killed one had claimed and not ended is told by one of those that live, once it is dead", async () => {
+    const at = server.schema();
+    const unsureAt = ({ events }: Node) =>
+      events.flatMap(({ data }) => ((data?.missed ?? []) as readonly { job: string; unsure?: true }[]).flatMap(({ job, unsure }) => (unsure ? [job] : [])));
+    const nodes = [await start(at, "n1"), await start(at, "n2")];
+    const begun = (node: string) => {
+      const row = { node, job: `job-${node}`, minute: "2026-01-01T12:00", run: `run-${node}` };
+      const columns = "(collection, key, version, value) VALUES ('core/begun-minutes'";
+      server.sql(`INSERT INTO ${at.schema}.doc ${columns}, '${row.job}', 1, '${JSON.stringify(row)}')`);
+      server.sql(`INSERT INTO ${at.schema}.doc_field VALUES ('core/begun-minutes', 'run', 1, 0, '${row.run}', '${row.job}')`);
+    };
+    // An earlier run of a node that lives again is that node's to tell; nobody else does.
+    for (const node of ["n9", "n1"]) begun(node);
+    await until("both", () => nodes.flatMap(unsureAt).length === 2, 90_000);
+    expect(nodes.flatMap(unsureAt).toSorted()).toEqual(["job-n1", "job-n9"]);
+    expect(unsureAt(nodes[0] as Node)).toContain("job-n1");
+    expect(server.sql(`SELECT count(*) FROM ${at.schema}.doc WHERE collection = 'core/begun-minutes' AND key LIKE 'job-n%'`).trim()).toBe("0");
+  }, 120_000);
 });

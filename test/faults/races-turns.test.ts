@@ -70,24 +70,23 @@ describe("a conversation of two agents", () => {
 describe("a preparation that was given up", () => {
   it("asks nobody any more to take the turn over", async () => {
     let asked = 0;
-    let assembled: (() => void) | undefined;
+    const assembled: (() => void)[] = [];
     const slow = feature("slow", (ctx) => {
-      ctx.hooks.assembleContext.tap((context) => new Promise((resolve) => (assembled = () => resolve(context))), { step: "slow" });
+      ctx.hooks.assembleContext.tap((context) => new Promise((resolve) => assembled.push(() => resolve(context))), { step: "slow" });
       ctx.hooks.dispatch.tap(() => {
         asked += 1;
       });
     });
     const { kernel, message } = await runKernel({ inline: [slow] });
     const run = kernel.tasks.run(message("hello"));
-    await until(() => assembled !== undefined);
+    await until(() => assembled.length === 1);
     await kernel.tasks.cancel(kernel.tasks.running()[0]!.id);
     expect(await run).toMatchObject({ errorKind: "cancelled" });
-    assembled?.();
+    assembled.pop()?.();
     // The next message goes the whole way behind it.
-    assembled = undefined;
     const next = kernel.tasks.run(message("again"));
-    await until(() => assembled !== undefined);
-    assembled?.();
+    await until(() => assembled.length === 1);
+    assembled.pop()?.();
     expect(await next).toMatchObject({ ok: true });
     expect(asked).toBe(1);
   });

@@ -1,12 +1,11 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { type BotApi, startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
 import { TOKEN } from "../../plugins/channels/botmsg/botmsg.harness.ts";
+import { freePort } from "../kit/free-port.ts";
 import { bearer, svcIn } from "../rules/auth.harness.ts";
 import { ask, handOver, type Launched, launch, pause } from "./daemon.harness.ts";
 import type { Ran } from "./history.ts";
@@ -31,15 +30,6 @@ async function end(signal: NodeJS.Signals): Promise<void> {
   if (daemon === undefined) return;
   if (!daemon.gone) process.kill(daemon.pid, signal);
   await daemon.ended;
-}
-
-/** A port that nobody uses: the writers must know it before the daemon opens it. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 const ledger = () => join(folder, "ledger");

@@ -15,7 +15,7 @@ const shells: Shell[] = [];
 const children: ChildProcess[] = [];
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop", "--now");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 const NUMBERS = 'schema: { type: "object", additionalProperties: { type: "integer" } }';
@@ -52,13 +52,18 @@ const keysOf = (n: number): Record<string, number> => Object.fromEntries(Array.f
 async function readAlong(file: string, end: () => boolean): Promise<number> {
   let reads = 0;
   let most = 0;
+  let seen = "";
   while (!end()) {
     const now = readFileSync(file, "utf8");
-    const { agents, hands, hooks, plain } = JSON.parse(now);
-    expect(agents.echo.systemPrompt).toBe("${GREETING} ü ü");
-    const count = [hands, hooks, plain].flatMap((one) => Object.keys(one)).length;
-    expect(count).toBeGreaterThanOrEqual(most);
-    most = count;
+    // Each text is judged once: most reads find the one before.
+    if (now !== seen) {
+      const { agents, hands, hooks, plain } = JSON.parse(now);
+      expect(agents.echo.systemPrompt).toBe("${GREETING} ü ü");
+      const count = [hands, hooks, plain].flatMap((one) => Object.keys(one)).length;
+      expect(count).toBeGreaterThanOrEqual(most);
+      most = count;
+      seen = now;
+    }
     reads += 1;
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
@@ -81,7 +86,7 @@ it("the daemon, an isolated plugin and the command line change svc.json 200 time
     return ((await response.json()) as { output: { done: number; failed: string[] } }).output;
   };
 
-  const [byDaemon, byPlugin, byHand] = [90, 90, 20];
+  const [byDaemon, byPlugin, byHand] = [94, 94, 12];
   let ended = false;
   const reading = readAlong(file, () => ended);
   await Promise.all([call("hands.change", { n: byDaemon }), call("hooks.change", { n: byPlugin })]);
@@ -112,12 +117,13 @@ it("the daemon, an isolated plugin and the command line change svc.json 200 time
   expect(readdirSync(shell.folder).filter((name) => name.startsWith(".svc.json") || name.includes(".bak"))).toEqual([]);
 }, 240_000);
 
-/** A program that changes `w<n>.k0`, `w<n>.k1` ... as fast as it can, and says which edits are done. */
-const writer = (file: string, dataFolder: string, known: readonly string[], n: number) => `
+/** A program that changes `w<n>.k0`, `w<n>.k1` ..., one after the other, and says which edits are done. */
+const writer = (file: string, dataFolder: string, known: readonly string[], n: number, pauseMs: number) => `
   import { editFile } from ${JSON.stringify(pathToFileURL(join(ROOT, "kernel/dist/index.js")).href)};
   for (let i = 0; ; i += 1) {
     await editFile({ file: ${JSON.stringify(file)}, dataFolder: ${JSON.stringify(dataFolder)}, known: ${JSON.stringify(known)}, env: {} }, (editor) => editor.set("business.w${n}.k" + i, String(i)), { backup: false });
     process.stdout.write(i + "\\n");
+    await new Promise((resolve) => setTimeout(resolve, ${pauseMs}));
   }`;
 
 const KNOWN = [join(ROOT, "plugins/stores/sqlite"), join(ROOT, "plugins/tiers/local")];
@@ -129,13 +135,14 @@ it("a writer that is killed in the middle leaves the old text or the new one, it
   const options = { file, dataFolder, known: KNOWN, env: {} };
   writeFileSync(file, JSON.stringify({ node: { id: "n", name: "N" }, agents: {}, business: { note: "${NAME}" } }, null, 2), { mode: 0o600 });
   const said = new Map<number, number>();
-  const start = (n: number): ChildProcess => {
-    const child = spawn(process.execPath, ["--input-type=module", "-e", writer(file, dataFolder, KNOWN, n)], { stdio: ["ignore", "pipe", "inherit"] });
+  const start = (n: number, pauseMs = 0): ChildProcess => {
+    const child = spawn(process.execPath, ["--input-type=module", "-e", writer(file, dataFolder, KNOWN, n, pauseMs)], { stdio: ["ignore", "pipe", "inherit"] });
     children.push(child);
     createInterface({ input: child.stdout }).on("line", (line) => said.set(n, Number(line)));
     return child;
   };
-  const steady = start(0);
+  // It asks for its turn all the time, without taking the processor from those that are to be killed.
+  const steady = start(0, 20);
   await expect.poll(() => said.get(0), { timeout: 30_000 }).toBeGreaterThan(2);
   for (let n = 1; n <= 12; n += 1) {
     const victim = start(n);

@@ -15,7 +15,7 @@ beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "svc-speakers-"));
 });
 afterEach(async () => {
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+  for (const shell of shells.splice(0)) await shell.end();
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 });
 

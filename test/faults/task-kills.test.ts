@@ -1,13 +1,12 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { WorkflowRun } from "@svc/sdk";
 import { afterEach, expect, it } from "vitest";
 import { type BotApi, startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
 import { TOKEN } from "../../plugins/channels/botmsg/botmsg.harness.ts";
 import { ROOT } from "../house/house.ts";
+import { freePort } from "../kit/free-port.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { ask, type DaemonProcess, endDaemons, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 
@@ -45,14 +44,6 @@ afterEach(async () => {
   await endDaemons();
   await api.close();
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 async function until<T>(what: string, look: () => Promise<T | undefined> | T | undefined): Promise<T> {
   for (let patience = 0; patience < 600; patience += 1) {

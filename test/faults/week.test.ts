@@ -1,9 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { smallDisk } from "../../kernel/base/processes.harness.ts";
+import { freePort } from "../kit/free-port.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { createDice } from "./channel-daemon.harness.ts";
 import { type DaemonProcess, endDaemons, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
@@ -59,14 +59,6 @@ afterEach(async () => {
   await endDaemons();
   await endWorld?.();
 });
-
-const freePort = () =>
-  new Promise<number>((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 
 /** All that the daemon of the week talks with, and the daemon. */
 async function createWorld(dice: () => number) {

@@ -23,6 +23,8 @@ describe("documents", () => {
   it("OPR-M13 the README lists every plugin, and every link in the documents leads somewhere", () => {
     const readme = read("README.md");
     expect(plugins.map(({ path }) => path).filter((path) => !readme.includes(`(${path}/README.md)`))).toEqual([]);
+    const catalog = read("docs/plugins.md");
+    expect(plugins.map(({ path }) => path).filter((path) => !catalog.includes(`(../${path}/README.md)`))).toEqual([]);
     const broken = tracked(".md").flatMap((file) =>
       [...read(file).matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)]
         .map(([, target]) => target as string)
@@ -112,18 +114,24 @@ describe("the tree", () => {
     expect(newer.map(([path, { engines }]) => `${path}: ${engines?.node}`)).toEqual([]);
   });
 
-  it("the README's table of commands names every group and each of its commands", async () => {
+  it("docs/commands.md names every group and each of its commands, and which plugin brings it", async () => {
     const ofPlugins = pluginFolders().flatMap(({ path, pkg }) => {
-      const { commands = [] } = (pkg as { svc: { commands?: { name: string; module: string }[] } }).svc;
-      return commands.map(({ name, module }) => ({ name, load: async () => (await import(pathToFileURL(join(ROOT, path, module)).href)).default }));
+      const { commands = [], name: plugin } = pkg.svc;
+      return commands.map(({ name, module }) => ({
+        name,
+        plugin,
+        load: async () => (await import(pathToFileURL(join(ROOT, path, module)).href)).default,
+      }));
     });
-    const rows = read("README.md")
+    const rows = read("docs/commands.md")
       .split("\n")
       .filter((line) => line.startsWith("| `svc "));
     const untold: string[] = [];
-    for (const { name, load } of [...GROUPS, ...ofPlugins]) {
+    for (const { name, plugin, load } of [...GROUPS.map((group) => ({ ...group, plugin: undefined })), ...ofPlugins]) {
       const { commands } = (await load()) as CommandGroup;
-      const told = rows.filter((row) => new RegExp(`\`svc ${name}[ \`]`).test(row)).join();
+      const own = rows.filter((row) => new RegExp(`\`svc ${name}[ \`]`).test(row));
+      const told = own.join();
+      if (plugin !== undefined && !own.every((row) => row.split(/(?<!\\)\|/)[2]?.includes(`\`${plugin}\``))) untold.push(`svc ${name} is of ${plugin}`);
       for (const command of commands) if (!new RegExp(`\\b${command.name}\\b`).test(told)) untold.push(`svc ${name} ${command.name}`);
     }
     expect(untold).toEqual([]);

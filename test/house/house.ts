@@ -78,31 +78,51 @@ function book(): { file: string; text: string; wanted: string } {
   return { file, text, wanted };
 }
 
-/** How the README heads the plugins of a kind, in this order; a kind that is not here follows by its own name. */
-const HEADINGS: Readonly<Record<string, string>> = {
-  channel: "Channel",
-  tier: 'Engine ("tier")',
-  feature: "Feature",
-  action: "Action that agents may be allowed",
-  store: "Place of the state",
+/** What the plugins of a kind are called, one and many, in this order; a kind that is not here follows by its own name. */
+const KIND_WORDS: Readonly<Record<string, readonly [string, string]>> = {
+  channel: ["Channel", "Channels"],
+  tier: ['Engine ("tier")', 'Engines ("tiers")'],
+  feature: ["Feature", "Features"],
+  action: ["Action that agents may be allowed", "Actions for agents"],
+  store: ["Place of the state", "Databases"],
 };
 
-/** The README's tables of plugins, from their packages: a new plugin is written down in its own folder only. */
-function catalog(): string {
+/** All plugins by kind, those that are installed apart too. */
+function pluginsByKind(): { kind: string; one: string; many: string; plugins: PluginFolder[] }[] {
   const all = [...pluginFolders(), ...apartFolders()].sort((left, right) => (left.path < right.path ? -1 : 1));
-  const kinds = [...new Set([...Object.keys(HEADINGS), ...all.map(({ pkg }) => pkg.svc.kind)])];
-  const row = ({ path, pkg: { svc, description } }: PluginFolder) =>
-    `| [${svc.name}](${path}/README.md) | ${svc.product === undefined ? "" : `${svc.product}. `}${description.replace(/\.$/, "").replaceAll("|", "\\|")} |`;
+  const kinds = [...new Set([...Object.keys(KIND_WORDS), ...all.map(({ pkg }) => pkg.svc.kind)])];
   return kinds
-    .map((kind) => [
-      `| ${HEADINGS[kind] ?? `${kind[0]?.toUpperCase()}${kind.slice(1)}`} | |`,
+    .map((kind) => {
+      const own = `${kind[0]?.toUpperCase()}${kind.slice(1)}`;
+      const [one, many] = KIND_WORDS[kind] ?? [own, `${own}s`];
+      return { kind, one, many, plugins: all.filter(({ pkg }) => pkg.svc.kind === kind) };
+    })
+    .filter(({ plugins }) => plugins.length > 0);
+}
+
+/** The tables of plugins in docs/plugins.md, from their packages: a new plugin is written down in its own folder only. */
+const catalog = (): string =>
+  pluginsByKind()
+    .map(({ one, plugins }) => [
+      `| ${one} | |`,
       "|---|---|",
-      ...all.filter(({ pkg }) => pkg.svc.kind === kind).map(row),
+      ...plugins.map(
+        ({ path, pkg: { svc, description } }) =>
+          `| [${svc.name}](../${path}/README.md) | ${svc.product === undefined ? "" : `${svc.product}. `}${description.replace(/\.$/, "").replaceAll("|", "\\|")} |`,
+      ),
     ])
-    .filter((table) => table.length > 2)
     .map((table) => table.join("\n"))
     .join("\n\n");
-}
+
+/** The README's list of plugins: a row a kind, by the names that people know. */
+const productList = (): string =>
+  [
+    "| | |",
+    "|---|---|",
+    ...pluginsByKind().map(
+      ({ many, plugins }) => `| ${many} | ${plugins.map(({ path, pkg: { svc } }) => `[${svc.product ?? svc.name}](${path}/README.md)`).join(", ")} |`,
+    ),
+  ].join("\n");
 
 /** What the documents carry over from code, by file: the plugins and their samples, the worked channel, and the tables of errors. */
 export async function injected(): Promise<{ file: string; text: string; wanted: string }[]> {
@@ -118,11 +138,11 @@ export async function injected(): Promise<{ file: string; text: string; wanted: 
     });
   }
   results.push(book());
-  results.push({
-    file: "README.md",
-    text: read("README.md"),
-    wanted: inject(read("README.md"), "plugins", catalog()) ?? "the README has no <!-- plugins --> markers",
-  });
+  for (const [file, content] of [
+    ["README.md", productList()],
+    ["docs/plugins.md", catalog()],
+  ] as const)
+    results.push({ file, text: read(file), wanted: inject(read(file), "plugins", content) ?? `${file} has no <!-- plugins --> markers` });
   const page = "docs/sdk-reference.md";
   results.push({ file: page, text: existsSync(join(ROOT, page)) ? read(page) : "", wanted: reference(read) });
   const kernel = (await import(new URL("../../kernel/base/errors.ts", import.meta.url).href)) as { ERRORS: Record<string, readonly [number, string]> };

@@ -20,6 +20,13 @@ describe("the sources", () => {
     expect(linter.rules.complexity.noExcessiveLinesPerFunction).toEqual({ level: "error", options: { maxLines: 120 } });
   });
 
+  it("a test of a room that replaces modules or sets the time zone has a process of its own, and vitest.config.ts names it", () => {
+    const changes = /\bvi\.(?:mock|doMock)\(|process\.env\.TZ = /;
+    const replacing = tracked(".test.ts").filter((path) => /^(sdk|kernel|cli|plugins)\//.test(path) && changes.test(read(path)));
+    const named = [...read("vitest.config.ts").matchAll(/"([^"*]+\.test\.ts)"/g)].map(([, path]) => path);
+    expect(named).toEqual(replacing);
+  });
+
   it("every export has a sentence", () => {
     expect(production().flatMap(undocumented)).toEqual([]);
   });

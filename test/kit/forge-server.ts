@@ -81,7 +81,7 @@ export type ForgeFault =
   | {
       readonly kind: "limited";
       readonly retryAfter?: string;
-      readonly status?: 403 | 429;
+      readonly status?: 403 | 429 | 503;
       readonly message?: string;
       readonly headers?: Readonly<Record<string, string>>;
     }

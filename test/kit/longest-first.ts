@@ -16,7 +16,7 @@ const LONGEST = [
   "test/ui/keyboard.test.ts",
 ];
 
-/** Vitest's own order, by the size of the files, with the longest before all others of their project. */
+/** Vitest's own order, by the size of the files, with the longest before all others, and those that share a process in one row, as the last. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
@@ -25,6 +25,7 @@ export class LongestFirst extends BaseSequencer {
       return at === -1 ? LONGEST.length : at;
     };
     const group = ({ project }: TestSpecification) => project.config.sequence.groupOrder;
-    return sorted.sort((a, b) => group(a) - group(b) || place(a) - place(b));
+    const shares = ({ project }: TestSpecification) => Number(!project.config.isolate);
+    return sorted.sort((a, b) => group(a) - group(b) || shares(a) - shares(b) || place(a) - place(b));
   }
 }

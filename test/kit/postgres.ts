@@ -1,9 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { appendFileSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "./free-port.ts";
 
 const PROGRAMS = "/usr/lib/postgresql";
 /** The programs of another server to test with, `initdb` and `postgres` at least. Their user must be able to read them. */
@@ -77,6 +77,7 @@ export async function startPostgres(connections = 60, { durable = false } = {}):
     execFileSync(psql, ["-h", "127.0.0.1", "-p", String(at), "-U", "svc", "-d", "postgres", "-AtXq", "-c", text], {
       encoding: "utf8",
       stdio: "pipe",
+      env: { ...process.env, PGCONNECT_TIMEOUT: "10" },
     }).trim();
   const sql = sqlOn(port);
 
@@ -187,16 +188,4 @@ function killProcess(pid: number): void {
 
 function idOf(flag: "-u" | "-g"): number {
   return Number(execFileSync("id", [flag, "postgres"], { encoding: "utf8" }));
-}
-
-/** A port of loopback that nobody listens on. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() => (typeof address === "object" && address !== null ? resolve(address.port) : reject(new Error("no port"))));
-    });
-  });
 }

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import { freePort } from "./free-port.ts";
 
 /** A real OpenSSH server on loopback for the user of the tests, with a key, a host key and a configuration of its own. */
 export interface SshServer {
@@ -98,13 +99,4 @@ export async function startSsh(folder: string, home: string): Promise<SshServer>
       await ended;
     },
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -114,7 +114,7 @@ interface Told {
 async function listen({ base, path, headers }: Joined, hear: (told: Told) => void): Promise<void> {
   const { body } = await fetch(`${base}${path}/stream`, { headers });
   let waiting = "";
-  for await (const chunk of (body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+  for await (const chunk of (body as ReadableStream<Uint8Array<ArrayBuffer>>).pipeThrough(new TextDecoderStream())) {
     const frames = (waiting + chunk).split("\n\n");
     waiting = frames.pop() ?? "";
     for (const frame of frames) {
@@ -135,7 +135,7 @@ async function peerWith({ microphone = true, camera = false } = {}) {
   if (microphone) peer.addTransceiver(track, { direction: "sendonly" });
   if (camera) peer.addTransceiver("video", { direction: "sendonly" });
   const found: (RTCIceCandidateInit | null)[] = [];
-  let give = (candidate: RTCIceCandidateInit | null) => void found.push(candidate);
+  let give: (candidate: RTCIceCandidateInit | null) => void = (candidate) => void found.push(candidate);
   const gathered = new Promise<void>((resolve) => {
     peer.onicecandidate = ({ candidate }) => {
       give(candidate === null ? null : candidate.toJSON());

@@ -71,7 +71,7 @@ describe.skipIf(skipped)("every body between guildchat and its far end, judged b
       if (schema === undefined) throw new Error(`the description has no ${name}`);
       const values = list ? (Array.isArray(value) ? value : [{ "not a list": value }]) : [value];
       const results = values.map((one) => ({ given: timely(one), ...schema.safeParse(timely(one)) }));
-      const bad = results.flatMap(({ success, error, given, data }) =>
+      const bad = results.flatMap(({ success, error, given, data }): unknown[] =>
         success ? (exact && JSON.stringify(sorted(given)) !== JSON.stringify(sorted(data)) ? [{ unknown: given, known: data }] : []) : [error?.issues],
       );
       if (bad.length === 0) return;

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Approval, Approvals, Lifecycle, Plugin, TierEvent } from "@svc/sdk";
+import type { Approval, Approvals, Plugin, TierEvent } from "@svc/sdk";
 import { createFakeContext } from "@svc/sdk/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import approvalsPlugin from "../../plugins/features/approvals/index.ts";
@@ -98,7 +98,7 @@ const clocks: NodeJS.Timeout[] = [];
 /** The real service on a store in memory, with a clock. */
 async function startApprovals(settings: Partial<typeof SETTINGS> = {}): Promise<Approvals> {
   const ctx = createFakeContext(approvalsPlugin, { config: { ...SETTINGS, ...settings } });
-  await ((await approvalsPlugin.setup(ctx as never)) as Lifecycle).start?.();
+  await (await approvalsPlugin.setup(ctx))?.start?.();
   const { jobs } = ctx.registered;
   const began = Date.now();
   clocks.push(

@@ -36,8 +36,17 @@ async function furnished(): Promise<Teamchat> {
   return far;
 }
 
+interface WebApi {
+  readonly chat: { postMessage(args: object): Promise<{ ts: string }>; update(args: object): Promise<object> };
+  readonly reactions: { add(args: object): Promise<object> };
+  readonly conversations: { history(args: object): Promise<{ messages: object[] }> };
+  chatStream(args: object): { append(args: object): Promise<void>; stop(): Promise<void> };
+  filesUploadV2(args: object): Promise<object>;
+}
+
 interface Bolt {
-  readonly client: Record<string, never> & { readonly chat: Record<string, (args: object) => Promise<{ ts?: string }>>; readonly [name: string]: never };
+  readonly client: WebApi;
+  readonly receiver: { readonly client: { once(event: "connected", listener: () => void): void } };
   event(name: string, handler: (given: Record<string, never>) => Promise<void>): void;
   action(pattern: RegExp, handler: (given: Record<string, never>) => Promise<void>): void;
   start(): Promise<void>;
@@ -72,8 +81,7 @@ describe.skipIf(skippedBolt)("the vendor's own clients on our far end: Bolt, its
     expect(heard.sort()).toEqual(["<@UBT1> hello", "mention U1"]);
     expect(far.shown("C1")).toMatchObject([{ words: "said: <@UBT1> hello" }]);
     // An attempt is not enough: the client's own promise of it is rejected with nothing, and unhandled, where it is stopped before the greeting.
-    const { receiver } = app as never as { receiver: { client: { once(event: "connected", listener: () => void): void } } };
-    const again = new Promise<void>((resolve) => receiver.client.once("connected", resolve));
+    const again = new Promise<void>((resolve) => app.receiver.client.once("connected", resolve));
     far.sockets.disconnect("warning", 50);
     await again;
     expect(far.sockets.attempts()).toBe(2);
@@ -89,23 +97,20 @@ describe.skipIf(skippedBolt)("the vendor's own clients on our far end: Bolt, its
       pressed.push((action as { value: string }).value);
     });
     await app.start();
-    const client = app.client as never as Record<string, Record<string, (args: object) => Promise<Record<string, never>>>> & {
-      chatStream(args: object): { append(args: object): Promise<void>; stop(): Promise<void> };
-      filesUploadV2(args: object): Promise<object>;
-    };
+    const { client } = app;
     const button = { type: "button", action_id: "a", text: { type: "plain_text", text: "Yes" }, value: "yes" };
-    const { ts } = (await client.chat!.postMessage!({ channel: "C1", text: "hi", blocks: [{ type: "actions", elements: [button] }] })) as { ts: string };
+    const { ts } = await client.chat.postMessage({ channel: "C1", text: "hi", blocks: [{ type: "actions", elements: [button] }] });
     far.press({ user: "U1", room: "C1", ts, value: "yes" });
     await until(() => pressed.length === 1);
-    await client.chat!.update!({ channel: "C1", ts, text: "done", blocks: [] });
-    await client.reactions!.add!({ channel: "C1", timestamp: ts, name: "eyes" });
+    await client.chat.update({ channel: "C1", ts, text: "done", blocks: [] });
+    await client.reactions.add({ channel: "C1", timestamp: ts, name: "eyes" });
     const stream = client.chatStream({ channel: "D1", thread_ts: far.say("D1", { user: "U1", text: "go" }).ts });
     await stream.append({ markdown_text: "**grow" });
     await stream.append({ markdown_text: "ing**" });
     await stream.stop();
     const file = Buffer.from("some bytes");
     await client.filesUploadV2({ channel_id: "C1", file, filename: "a.txt" });
-    const { messages } = (await client.conversations!.history!({ channel: "C1", limit: 10, include_all_metadata: true })) as { messages: object[] };
+    const { messages } = await client.conversations.history({ channel: "C1", limit: 10, include_all_metadata: true });
     expect(messages).toHaveLength(2);
     expect(far.shown("D1")).toMatchObject([{ words: "**growing**" }]);
     expect(Buffer.from(far.shown("C1").at(-1)!.files[0]!.data)).toEqual(file);

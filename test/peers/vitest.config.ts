@@ -7,7 +7,10 @@ export default defineConfig({
     include: ["test/peers/*.test.ts"],
     // The programs are large: two at once are enough for a small machine.
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // As in the configuration of the other tests: limits of time find what hangs; what runs beside these tests slows them.
+    setupFiles: ["test/kit/patience.ts"],
+    expect: { poll: { timeout: 20_000 } },
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
   },
 });

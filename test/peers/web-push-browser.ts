@@ -139,7 +139,7 @@ export async function startFirefox(pushService: string): Promise<Firefox> {
   await new Promise((resolve, reject) => socket.once("open", resolve).once("error", reject));
   const waiting = new Map<number, (answer: { result?: unknown; error?: string; message?: string }) => void>();
   socket.on("message", (data) => {
-    const answer = JSON.parse(String(data)) as { id?: number };
+    const answer = JSON.parse(String(data)) as { id?: number; result?: unknown; error?: string; message?: string };
     waiting.get(answer.id ?? -1)?.(answer);
   });
   let last = 0;

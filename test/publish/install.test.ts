@@ -6,8 +6,9 @@ import { SDK_VERSION } from "@svc/sdk";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { FRIEND, startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
 import { talk } from "../cli/talk.harness.ts";
+import { freePort } from "../kit/free-port.ts";
 import { NO_BROWSER, openBrowser } from "../ui/kit/browser.ts";
-import { freePort, type Registry, registryMissing, startRegistry } from "./registry.ts";
+import { type Registry, registryMissing, startRegistry } from "./registry.ts";
 import { asVersion, bytesBelow, filesBelow, type Machine, nodeOf, openMachine, type Packed, packRelease, publish } from "./release.harness.ts";
 
 const missing = registryMissing() ?? (nodeOf(24) === undefined ? "there is no Node.js 24 here (npm ci --prefix test/publish/registry)" : undefined);
@@ -85,6 +86,8 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
       code: 2,
       err: expect.stringContaining("There is no tier 'orchestrator'"),
     });
+    // A command of a plugin that is not there names the plugin.
+    expect(await machine.svc("workflow", "list")).toMatchObject({ code: 2, err: expect.stringContaining("add it with: svc plugin add workflows") });
     const api = await startBotApi();
     ends.push(() => api.close());
     api.addBot(TOKEN, 42, "helper_bot");
@@ -217,15 +220,41 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
     expect(Number(/^# pass (\d+)$/m.exec(stdout)?.[1]), stdout).toBeGreaterThan(50);
   });
 
+  it("writes plugins with all that they depend on into one file, and nothing over another file", async () => {
+    const bundle = join(machine.home, "set.tgz");
+    rmSync(bundle, { force: true });
+    expect(await machine.svc("plugin", "bundle", "svc-plugin-nowhere", "--output", bundle)).toMatchObject({ code: 1 });
+    expect(existsSync(bundle)).toBe(false);
+    const made = await machine.svc("plugin", "bundle", "graph", "botmsg", "--output", bundle);
+    expect(made, made.err).toMatchObject({ code: 0, out: expect.stringContaining("@svc/channel-botmsg@") });
+    expect(await machine.svc("plugin", "bundle", "graph", "--output", bundle)).toMatchObject({ code: 1, err: expect.stringContaining("exists already") });
+  });
+
   it("tells within seconds that no registry answers, and runs on without one (F13)", async () => {
     await registry.stop();
     const before = Date.now();
     const { code, err } = await machine.svc("plugin", "add", "graph", "--yes");
     expect(code).toBe(1);
     expect(err).toContain("the registry does not answer");
+    expect(err).toContain("svc plugin bundle");
     console.log(`told after ${Date.now() - before} ms`);
     expect(await machine.svc("daemon", "start")).toMatchObject({ code: 0 });
     expect(await machine.svc("exec", "assistant", "still there?")).toMatchObject({ code: 0 });
+  });
+
+  it("adds the plugins of such a file, with their vendors, where no registry answers and npm's cache is empty", async () => {
+    const alone = mkdtempSync(join(machine.home, "alone-"));
+    const env = { ...machine.env, npm_config_cache: join(alone, "cache") };
+    const svc = (...args: string[]) => spawnSync(join(machine.prefix, "bin/svc"), args, { cwd: alone, env, encoding: "utf8" });
+    const bundle = join(machine.home, "set.tgz");
+    expect(svc("init", "--tier", "local").status).toBe(0);
+    expect(svc("plugin", "add", bundle)).toMatchObject({ status: 1, stderr: expect.stringContaining("--yes") });
+    const added = svc("plugin", "add", bundle, "--yes");
+    expect(added.status, added.stdout + added.stderr).toBe(0);
+    expect(readdirSync(join(alone, ".svc/node_modules"))).toEqual(expect.arrayContaining(["@svc", "grammy"]));
+    expect(JSON.parse(readFileSync(join(alone, "svc.json"), "utf8")).plugins.sort()).toEqual(["@svc/channel-botmsg", "@svc/feature-graph"]);
+    const looked = svc("plugin", "doctor");
+    expect(looked.status, looked.stdout + looked.stderr).toBe(0);
   });
 
   it("leaves nothing but the folder of the bots when it is removed, after plugins were added and releases changed", async () => {
@@ -234,8 +263,8 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
     await machine.npm("uninstall", "--global", "@svc/cli");
     expect(filesBelow(machine.prefix)).toEqual([]);
     // Of the home of this machine: what was there, npm's cache and the bots.
-    const ours = new Set(["bin", "bots", "cache", "forged", "next", "broken", "other", "packed", "prefix", "registry", ".npmrc"]);
-    expect(readdirSync(machine.home).filter((name) => !ours.has(name) && !name.startsWith("page-"))).toEqual([]);
+    const ours = new Set(["bin", "bots", "cache", "forged", "next", "broken", "other", "packed", "prefix", "registry", "set.tgz", ".npmrc"]);
+    expect(readdirSync(machine.home).filter((name) => !ours.has(name) && !/^(page|alone)-/.test(name))).toEqual([]);
     expect(existsSync(join(machine.folder, ".svc/svc.db"))).toBe(true);
     expect(JSON.parse(readFileSync(join(machine.folder, "svc.json"), "utf8")).channels.botmsg.accounts.main.agentBinding).toBe("assistant");
   });

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../kit/free-port.ts";
 
 /** A registry on loopback; what is not published there comes from the registry that npm is set up for. */
 export interface Registry {
@@ -59,14 +59,4 @@ export async function startRegistry(folder: string, uplink: string): Promise<Reg
       await ended;
     },
   };
-}
-
-/** A port that nothing listens on, for a program that takes no port 0. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }

@@ -21,9 +21,12 @@ const changed = (): string => execFileSync("git", ["status", "--porcelain", "--"
 const release = (...args: string[]) => spawnSync(process.execPath, ["release/release.mjs", ...args], { cwd: ROOT, encoding: "utf8" });
 
 describe.skipIf(missing !== undefined)("plugins that do not come with the installation", () => {
-  it.each(onDemand().map(({ folder, pkg }) => [pkg.name, folder]))("%s can be looked at before it is trusted", async (_name, folder) => {
+  const apart: [name: string, folder: string][] = onDemand().map(({ folder, pkg }) => [pkg.name, folder]);
+  it.each(apart)("%s can be looked at before it is trusted", async (_name, folder) => {
     const { kind, name, section } = JSON.parse(readFileSync(join(ROOT, folder, "package.json"), "utf8")).svc;
-    expect(await observe(readManifest(join(ROOT, folder), "package"))).toMatchObject({ id: `${kind}-${name}`, ...(section && { section }) });
+    const source = readManifest(join(ROOT, folder), "package");
+    if (source === undefined) throw new Error(`${folder} has no manifest`);
+    expect(await observe(source)).toMatchObject({ id: `${kind}-${name}`, ...(section && { section }) });
   });
 });
 

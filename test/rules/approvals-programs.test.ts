@@ -22,7 +22,7 @@ it("OPS-06 a program that the daemon started may not answer what a person is ask
   }) as Plugin<never>;
   const at = await runAsking({ inline: [engine] });
   const asked = await at.approvals.ask(question("a push"));
-  const own = async (command: string, args: readonly string[]) => (await (start as Spawn)(command, args, {}).ended).stdout.trim();
+  const own = async (command: string, args: readonly string[]) => (await (start as Spawn)(command, args, { cwd: process.cwd() }).ended).stdout.trim();
   for (const address of [`${at.daemon}/approvals/${asked.id}/approve`, `${at.page}/api/approvals/${asked.id}/approve`]) {
     expect(await own(process.execPath, ["-e", APPROVE, address])).toBe("403");
     expect(await own("sh", ["-c", 'setsid "$0" -e "$1" "$2" | cat', process.execPath, APPROVE, address])).toBe("403");

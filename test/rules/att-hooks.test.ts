@@ -49,11 +49,11 @@ describe("ATT-06 hooks of a session that wears nothing", () => {
     async (hook) => {
       const { base } = await runAttached();
       const program = await startProgram(base);
-      const send = async (body: string | Uint8Array, headers: Record<string, string> = {}) => {
+      const send = async (body: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}) => {
         const response = await fetch(`${base}/attach/${hook}`, { method: "POST", body, headers });
         return [response.status, (await response.arrayBuffer()).byteLength];
       };
-      const bodies: (string | Uint8Array)[] = [
+      const bodies: (string | Uint8Array<ArrayBuffer>)[] = [
         JSON.stringify({ session_id: "unknown", hook_event_name: "Stop" }),
         "",
         "{",

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TierEvent } from "@svc/sdk";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { stateStore } from "../../kernel/base/state-store.ts";
 import { holdTurn } from "../../plugins/features/attach/held-turn.ts";
 import { Inbox } from "../../plugins/features/attach/inbox.ts";
 import { ANSWER_MS, CLAIM_MS } from "../../plugins/features/attach/item.ts";
@@ -20,7 +21,7 @@ const setAhead = (ms: number) => vi.useFakeTimers({ toFake: ["Date"], now: Date.
 describe("ATT-01 expiry and drain", () => {
   it("ATT-01 ATT-02 of a thousand drains that meet their deadline each message has exactly one end, and its sender one answer", async () => {
     const folder = await mkdtemp(join(tmpdir(), "svc-att-"));
-    const store = openStore({ file: join(folder, "svc.db") });
+    const store = stateStore(openStore({ file: join(folder, "svc.db") }));
     let now = 1_000_000;
     const inbox = new Inbox(store.scope("feature-attach"), { now: () => now, span: () => 0 });
     const ends = { answered: 0, fallen: 0 };

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createFolder } from "@svc/kernel";
 import fc from "fast-check";
@@ -15,6 +15,8 @@ import { bearer, framesOf, type Guarded, get, guarded, send, svcIn } from "./aut
 const ask = (at: Guarded, secret: string, agent = "foo") => send(at.dashboard, `/api/public/agents/${agent}/messages`, { message: "hello" }, bearer(secret));
 const stored = async (dataFolder: string) => (JSON.parse(await readFile(join(dataFolder, "tokens.json"), "utf8")) as { tokens: Token[] }).tokens;
 const DAY = 86_400_000;
+const IS_ROOT = process.getuid?.() === 0;
+const NOBODY = 65_534;
 
 describe("making tokens", () => {
   it("AUTH-06 shows the secret exactly once and keeps nothing but its hash", async () => {
@@ -301,6 +303,30 @@ describe("the file", () => {
     await expect(verify(secret)).rejects.toMatchObject({ code: "SVC_TOKENS_NEWER" });
     await expect(file.change(() => [])).rejects.toMatchObject({ code: "SVC_TOKENS_NEWER" });
     expect(await readFile(file.path, "utf8")).toBe(newer);
+  });
+
+  it("one that this user may not read, or close to others, is named with its owner and the command that mends it", async () => {
+    const folder = await temporaryFolder();
+    const file = openTokenFile(createFolder(folder));
+    const { token } = makeToken("a", ["agent:*"], undefined, 0);
+    await file.change(() => [token]);
+    await chmod(file.path, 0o000);
+    if (IS_ROOT) await chown(folder, NOBODY, NOBODY);
+    const told = (next: RegExp) => expect.objectContaining({ code: "SVC_TOKENS_FORBIDDEN", message: expect.stringMatching(next) });
+    const next = IS_ROOT ? /tokens\.json belongs to user 0, and svc runs as user 65534, who may not read it; run: chown 65534 \// : /run: chmod 600 \//;
+    if (IS_ROOT) process.seteuid?.(NOBODY);
+    try {
+      expect(() => file.read()).toThrow(told(next));
+      await expect(file.change(() => [])).rejects.toEqual(told(next));
+      if (IS_ROOT) {
+        process.seteuid?.(0);
+        await chmod(file.path, 0o644);
+        process.seteuid?.(NOBODY);
+        expect(() => file.closeToOthers()).toThrow(told(/may not close it to other users; run: chown 65534 \//));
+      }
+    } finally {
+      process.seteuid?.(process.getuid?.() ?? 0);
+    }
   });
 
   it("AUTH-04 every change is seen by the next look, also one of the same size in the same moment", async () => {

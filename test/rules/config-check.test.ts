@@ -6,6 +6,8 @@ import { openDocument } from "../../kernel/core/config/document.ts";
 import { ROOT } from "../house/house.ts";
 import { AGENT, agent, botmsg, check, compose, DASHBOARD, NODE, only } from "./config-check.harness.ts";
 
+const UNREAD = ["screen", "meshVoices", "decisions"];
+
 describe("the core", () => {
   it("CFG-01 the first of two stated defaults holds", () => {
     for (const checked of [check({}), check({ session: {} })]) {
@@ -175,16 +177,18 @@ describe("the core", () => {
     expect(checked.value).toMatchObject(through);
   });
 
-  it("row 166 screen and decisions, of which no field is shown, are kept whatever they hold and read by nothing", () => {
+  it("row 166 screen, meshVoices and decisions, of which no field is shown, are kept whatever they hold, read by nothing, and say so", () => {
     for (const value of [{ still: true }, [1], "x", 0, null]) {
-      const checked = check({ screen: value, decisions: value });
+      const checked = check({ screen: value, meshVoices: value, decisions: value });
       expect(checked.problems).toEqual([]);
-      expect(checked.value).toMatchObject({ screen: value, decisions: value });
+      expect(checked.value).toMatchObject({ screen: value, meshVoices: value, decisions: value });
     }
+    const { sections: keys } = JSON.parse(readFileSync(join(ROOT, "kernel/contract/keys.json"), "utf8"));
+    for (const key of UNREAD) expect(keys[key].description).toContain("read by nothing");
     const manifests = readdirSync(join(ROOT, "plugins"), { recursive: true, encoding: "utf8" }).filter((path) => /^\w+\/[\w-]+\/package\.json$/.test(path));
     expect(manifests.length).toBeGreaterThan(50);
     const sections = manifests.map((path) => JSON.parse(readFileSync(join(ROOT, "plugins", path), "utf8")).svc?.section);
-    expect(sections.filter((section) => section === "screen" || section === "decisions")).toEqual([]);
+    expect(sections.filter((section) => UNREAD.includes(section))).toEqual([]);
   });
 
   it("CFG-24 a file without plugins is whole", () => {
@@ -201,6 +205,15 @@ describe("the core", () => {
       message: "names the tier 'lokal', which no plugin here provides; did you mean 'local'?; known tiers: cli-a, local",
     });
     expect(only(agent({ tier: "CLI A" })).path).toBe("agents.a.tier");
+  });
+
+  it("refuses a user or a password in node.url, which other daemons and readers are told, and does not repeat it", () => {
+    for (const url of ["https://me:pass-word@n1.example/svc/", "https://pass-word@n1.example", "http://:pass-word@n1.example"]) {
+      const problem = only(check({ node: { ...NODE, url } }));
+      expect(problem).toMatchObject({ path: "node.url", severity: "error", message: expect.stringContaining("no user and no password") });
+      expect(problem.message).not.toContain("pass-word");
+    }
+    expect(check({ node: { ...NODE, url: "https://n1.example/svc/@home" } }).problems).toEqual([]);
   });
 
   it("refuses names that nothing has", () => {

@@ -58,3 +58,56 @@ it.skipIf(CLOCK_OF_SERVER !== undefined)("FAULT-18 what a job missed while the d
   await run("2026-01-02T08:31:00Z", { hourly: "0 * * * *" }, async (missed) => expect(await missed("hourly")).toEqual([spans.hourly]));
   expect(told).toHaveLength(1);
 });
+
+it.skipIf(CLOCK_OF_SERVER !== undefined)(
+  "FAULT-18 a minute that was claimed and whose run never ended is told by the next start, and does not run again",
+  async () => {
+    const dataFolder = await temporaryFolder();
+    const began = performance.now();
+    // Three seconds before a full minute that no clock of this machine shows.
+    const base = (Math.floor(Date.now() / 60_000) + 1_440) * 60_000 + 57_000;
+    const now = () => base + performance.now() - began;
+    const minute = new Date(base + 3_000).toISOString();
+    const runs: string[] = [];
+    let missed: (id: string) => Promise<readonly MissedMinutes[]> = async () => [];
+    const start = async (run: () => Promise<void>) => {
+      const plugin = definePlugin({
+        kind: "feature",
+        name: "beginner",
+        version: "1.0.0",
+        svc: "^0.1.0",
+        capabilities: ["jobs"],
+        setup(ctx) {
+          missed = (id) => ctx.jobs.missed(id);
+          ctx.jobs.cron("once", "* * * * *", "UTC", (at) => {
+            runs.push(at.toISOString());
+            return run();
+          });
+        },
+      });
+      const kernel = await createTestKernel({ config: { node: { id: "n1", name: "Node 1" } }, dataFolder, plugins: [plugin], now });
+      const told: Envelope[] = [];
+      kernel.bus.subscribe((envelope) => {
+        if ((envelope.data as { state?: string } | undefined)?.state === "minutes-missed") told.push(envelope);
+      });
+      await kernel.start();
+      return { kernel, told };
+    };
+
+    const first = await start(() => new Promise(() => {}));
+    await vi.waitFor(() => expect(runs).toEqual([minute]), { timeout: 20_000 });
+    await first.kernel.stop({ drainSeconds: 0 });
+    const second = await start(async () => {});
+    await vi.waitFor(async () => expect(await missed("once")).toMatchObject([{ first: minute, last: minute, count: 1, unsure: true }]), { timeout: 20_000 });
+    await vi.waitFor(() =>
+      expect(second.told).toMatchObject([{ summary: expect.stringContaining("not known"), data: { missed: [{ first: minute, unsure: true }] } }]),
+    );
+    await second.kernel.stop();
+    expect(runs.filter((at) => at === minute)).toHaveLength(1);
+    // Told once.
+    const third = await start(async () => {});
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await third.kernel.stop();
+    expect(third.told).toEqual([]);
+  },
+);

@@ -126,7 +126,7 @@ it("the landscape names the other machines of the mesh, those that are down as d
         ],
       } as never),
   });
-  const told = async (agent: object, extra: Partial<Message> = {}) => {
+  const told = async (agent: Record<string, unknown>, extra: Partial<Message> = {}) => {
     const running = await runContext({ inline: [peers, sendingOn("cable"), sendingOn("dead", "down")] as unknown as Plugin<never>[], agent });
     return textOf(await running.say("x", extra), "landscape").split("\n");
   };

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { expect, vi } from "vitest";
 import { endDaemons, type Launched, launch, readNote } from "../faults/daemon.harness.ts";
 import { ROOT } from "../house/house.ts";
+import { freePort } from "../kit/free-port.ts";
 import { pageSample } from "../kit/page-sample.ts";
-import { freePort, startPostgres, type TestServer } from "../kit/postgres.ts";
+import { startPostgres, type TestServer } from "../kit/postgres.ts";
 import { openShell, type Shell } from "../kit/svc.ts";
 import { startNginx } from "../kit/web-proxy.ts";
 

@@ -92,7 +92,7 @@ describe("a note on a forge", () => {
     for (const text of ["one", "two", "three"]) await hook(forge.write(`@my-agent ${text}`));
     await until(() => expect(forge.posted.filter(({ text }) => text.includes("· answered"))).toHaveLength(3));
     expect(tier.prompts.map((prompt) => /@my-agent (\w+)/.exec(prompt)?.[1])).toEqual(["one", "two", "three"]);
-    expect(new Set(tier.turns.map(({ turn }) => turn.conversation)).size).toBe(1);
+    expect(new Set(tier.turns.map(({ turn }) => turn.route.conversation)).size).toBe(1);
   });
 });
 

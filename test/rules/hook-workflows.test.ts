@@ -46,7 +46,7 @@ function workflows() {
 const run = (inline: readonly Plugin<never>[], entry: object = {}, options: object = {}) =>
   runKernel({ inline: [webhooks as unknown as Plugin<never>, ...inline], listen: true, env, config: { webhooks: [{ ...ENTRY, ...entry }] }, ...options });
 
-async function send(kernel: Kernel, body: string | Buffer, headers: Record<string, string> = {}) {
+async function send(kernel: Kernel, body: string | Buffer<ArrayBuffer>, headers: Record<string, string> = {}) {
   const signature = `sha256=${createHmac("sha256", SECRET).update(body).digest("hex")}`;
   const response = await fetch(`${baseOf(kernel)}/webhook/a/shop`, { method: "POST", body, headers: { "x-forge-signature-256": signature, ...headers } });
   return { status: response.status, ...((await response.json()) as { taskId?: string; runId?: string; duplicate?: true; code?: string; error?: string }) };
@@ -122,7 +122,7 @@ describe("webhooks that start workflows", () => {
 });
 
 describe("svc webhook replay", () => {
-  const BODIES: readonly (readonly [name: string, body: string | Buffer, type: string])[] = [
+  const BODIES: readonly (readonly [name: string, body: string | Buffer<ArrayBuffer>, type: string])[] = [
     ["JSON, to the character", '{ "a":1,  "a":2, "n" : "é" }', "application/json"],
     ["a form", "name=a+b&note=%C3%A9", "application/x-www-form-urlencoded"],
     ["longer than an agent is shown", "😀".repeat(40_000), "text/plain"],

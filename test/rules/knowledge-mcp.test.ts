@@ -15,7 +15,7 @@ const clients: Client[] = [];
 const shells: Shell[] = [];
 afterEach(async () => {
   for (const client of clients.splice(0)) await client.close();
-  for (const shell of shells.splice(0)) await shell.svc("daemon", "stop");
+  for (const shell of shells.splice(0)) await shell.end();
 });
 
 /** An engine whose agents start the program of the command line for what they ask (`cli <agent> <rest>`), or wait while the file `gate` is there. */

@@ -5,7 +5,7 @@ import type { Kernel } from "@svc/kernel";
 import type { Envelope, Plugin } from "@svc/sdk";
 import { afterEach, expect, it, vi } from "vitest";
 import mesh from "../../plugins/features/mesh/index.ts";
-import { baseOf, runKernel, temporaryFolder } from "../kit/kernel.ts";
+import { baseOf, type Running, runKernel, temporaryFolder } from "../kit/kernel.ts";
 
 const TOKEN = "the-token-that-all-nodes-hold";
 const until = (check: () => void | Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 50 });
@@ -82,7 +82,7 @@ const recent = async (kernel: Kernel, query = "") =>
 it("MESH-01 in a ring of three each event is once on each, and origin=local never shows a foreign one", { timeout: 90_000 }, async () => {
   const bases: Record<string, string> = {};
   const links = Object.fromEntries(await Promise.all(["a", "b", "c"].map(async (id) => [id, await wire(() => bases[id] ?? "http://127.0.0.1:1")] as const)));
-  const nodes = [];
+  const nodes: Running[] = [];
   for (const id of ["a", "b", "c"]) {
     const peers = Object.fromEntries(["a", "b", "c"].filter((other) => other !== id).map((other) => [other, (links[other] as { url: string }).url]));
     const node = await startNode(id, peers);
@@ -97,7 +97,7 @@ it("MESH-01 in a ring of three each event is once on each, and origin=local neve
   const said: string[] = [];
   for (let n = 0; n < 30; n += 1) {
     said.push(`event ${n}`);
-    await announce((nodes[n % 3] as (typeof nodes)[0]).kernel, `event ${n}`);
+    await announce((nodes[n % 3] as Running).kernel, `event ${n}`);
     if (n % 5 === 4) links[["a", "b", "c"][n % 3] as string]?.cut();
   }
   await until(() => {

@@ -28,6 +28,11 @@ export const operationsOf = (paths: AnswerDocument["paths"]): [string, Operation
     Object.entries(methods).map(([method, operation]): [string, Operation] => [`${method.toUpperCase()} ${path}`, operation as Operation]),
   );
 
+const bytesOf = (body: unknown): string | Uint8Array<ArrayBuffer> => {
+  if (body instanceof Uint8Array) return new Uint8Array(body);
+  return typeof body === "string" ? body : JSON.stringify(body);
+};
+
 /** Makes a request and judges its answer; gives back what was answered, where that is a JSON object. */
 export type Ask = (method: string, path: string, body?: unknown, headers?: Record<string, string>) => Promise<Record<string, unknown>>;
 
@@ -68,7 +73,7 @@ export async function askJudged(
     on:
       (server, always = {}) =>
       async (method, path, body, headers = {}) => {
-        const sent = body === undefined ? {} : { body: typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body) };
+        const sent = body === undefined ? {} : { body: bytesOf(body) };
         const response = await fetch(bases[server] + path, { method, headers: { "content-type": "application/json", ...always, ...headers }, ...sent });
         const [type = ""] = (response.headers.get("content-type") ?? "").split(";");
         // Such a stream ends when its reader goes.

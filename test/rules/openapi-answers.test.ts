@@ -8,7 +8,7 @@ import { AGENTS, bearer, type Guarded, get, guarded, REMOTE } from "./auth.harne
 import { type Ask, askJudged, FIRST_PARTY, JUDGED_APART, operationsOf } from "./openapi-answers.harness.ts";
 
 /** Judged here: all but what another file judges. */
-const isJudgedHere = (plugin: string): boolean => !Object.values(JUDGED_APART).flat<string>().includes(plugin);
+const isJudgedHere = (plugin: string): boolean => !Object.values<readonly string[]>(JUDGED_APART).flat().includes(plugin);
 
 /** Described, and not asked here: a restart is the daemon's own process. */
 const UNASKED = ["POST /restart"];

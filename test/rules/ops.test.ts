@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { definePlugin, type Plugin } from "@svc/sdk";
+import { definePlugin, type Plugin, type PluginContext } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
 import { type Running, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
@@ -223,6 +223,26 @@ describe("resume after a crash", () => {
     expect(tier.prompts.filter((prompt) => prompt.includes("waiting"))).toHaveLength(1);
     await until(() => kernel.tasks.running().length === 0);
     expect(await kernel.traces.get(retry.taskId)).toMatchObject({ status: "ok", response: "waiting" });
+  });
+
+  it("OPS-03 FAULT-01 what was accepted side by side, or is kept by a tap, has used up no try until its turn begins", async () => {
+    const keeps = {
+      ...{ kind: "feature", name: "keeps", version: "1.0.0", svc: "^0.1.0", capabilities: [] },
+      setup: (ctx: PluginContext) => ctx.hooks.route.tap(({ text }) => (text === "kept" ? new Promise<undefined>(() => {}) : undefined)),
+    } as unknown as Plugin<never>;
+    const make = async ({ kernel, tier, message }: Running) => {
+      await kernel.tasks.run(message("before"));
+      // The lane is free when both come in; the second has to wait all the same.
+      void kernel.tasks.run(message("hold"));
+      await Promise.all([kernel.tasks.accept(message("second")), kernel.tasks.accept(message("kept", { chat: "other" }))]);
+      await until(() => tier.held === 1);
+    };
+    const folder = await crashed(make, { inline: [keeps], agent: { maxConcurrent: 4, queueMode: "followup" } });
+    const { kernel, tier } = await startOn(folder, { agent: { maxConcurrent: 4, queueMode: "followup" }, config: { resume: { enabled: false } } });
+    await until(() => tier.prompts.length === 2 && kernel.tasks.running().length === 0);
+    expect(tier.prompts.toSorted()).toEqual(["kept", "second"]);
+    expect((await kernel.traces.list({ status: "ok" })).map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
+    expect(await kernel.traces.list({ status: "error" })).toMatchObject([{ message: "hold", errorKind: "interrupted" }]);
   });
 });
 

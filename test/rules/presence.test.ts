@@ -14,7 +14,7 @@ describe("OPS-09 presence", () => {
   });
 
   it("neither it nor heartbeat runs where no agent has the key", async () => {
-    const running = async (keys: object) => {
+    const running = async (keys: Record<string, unknown>) => {
       const { kernel } = await runKernel({ agent: keys, known });
       const features = kernel.health().plugins.filter(({ id, state }) => id.startsWith("feature-") && state === "running");
       return features.map(({ id }) => id);

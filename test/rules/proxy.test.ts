@@ -5,9 +5,9 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { afterEach, describe, expect, it } from "vitest";
+import { freePort } from "../kit/free-port.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { pageSample } from "../kit/page-sample.ts";
-import { freePort } from "../kit/postgres.ts";
 import { endProxies, NGINX, startNginx, startProxy } from "../kit/web-proxy.ts";
 import { bearer, type Guarded, get, guarded, send } from "./auth.harness.ts";
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { join } from "node:path";
 import { definePlugin, type Plugin } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
@@ -28,7 +29,6 @@ describe("GET /ready", () => {
         };
       },
     });
-    const { once } = await import("node:events");
     const { createServer } = await import("node:net");
     const probe = createServer().listen(0, "127.0.0.1");
     await once(probe, "listening");

@@ -1,10 +1,12 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { lockHolder } from "@svc/kernel";
-import type { Plugin } from "@svc/sdk";
+import type { Plugin, StoreDriver } from "@svc/sdk";
 import { expect, it, vi } from "vitest";
+import { createLog } from "../../kernel/base/log.ts";
 import { baseOf, post, type Running, type RunOptions, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
+import { openStore } from "../kit/store.ts";
 import { createTestKernel } from "../kit/test-kernel.ts";
 
 const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 10_000, interval: 5 });
@@ -192,4 +194,29 @@ it("OPS-02 a daemon whose configuration could not start again is not stopped for
   } finally {
     await kernel.stop();
   }
+});
+
+it("a daemon that leaves says so to the others on its state before its work ends, but not while it may stay", async () => {
+  const leaving = vi.fn(async () => {});
+  const shared = () => ({ ...openStore({ file: ":memory:", log: createLog({ destination: "none", secrets: () => [] }) }), leaving }) as StoreDriver;
+  const stopped = await restartable({}, { store: shared() }, { drainTimeoutSeconds: 600 });
+  void stopped.kernel.tasks.run(stopped.message("hold"));
+  await until(() => stopped.tier.held === 1);
+  const stop = stopped.kernel.stop();
+  await until(() => leaving.mock.calls.length === 1);
+  expect(stopped.kernel.health().state).toBe("draining");
+  stopped.tier.release("done");
+  await stop;
+
+  leaving.mockClear();
+  const unsure = await restartable({ forbidOnTimeoutRestart: true }, { store: shared() }, { drainTimeoutSeconds: 600 });
+  void unsure.kernel.tasks.run(unsure.message("hold"));
+  await until(() => unsure.tier.held === 1);
+  await unsure.ask();
+  await until(() => unsure.kernel.health().state === "draining");
+  expect(leaving).not.toHaveBeenCalled();
+  const forGood = unsure.kernel.stop();
+  expect(leaving).toHaveBeenCalledOnce();
+  unsure.tier.release("done");
+  await forGood;
 });

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkConfiguration, openEditor } from "@svc/kernel";
-import { type Delivery, definePlugin, type Plugin } from "@svc/sdk";
+import { definePlugin, type Outgoing, type Plugin } from "@svc/sdk";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import services from "../../plugins/features/services/index.ts";
 import { baseOf, post, runKernel, temporaryFolder } from "../kit/kernel.ts";
@@ -24,7 +24,7 @@ function mail(sent: { readonly chat: string; readonly text: string }[]): Plugin<
     capabilities: [],
     setup(ctx) {
       const traits = { maxChars: 4_000, unit: "codepoint", dialect: "plain" } as const;
-      const send = async ({ text, target }: Delivery) => ({ platformId: `${sent.push({ chat: target.chat, text })}` });
+      const send = async ({ text, target }: Outgoing) => ({ platformId: `${sent.push({ chat: target.chat, text })}` });
       const handle = ctx.provide.channel({ name: "mail", traits, send });
       return { start: async () => handle.ready() };
     },

@@ -32,6 +32,8 @@ const schema = {
   },
 } as const;
 
+const OFFERED = ["acme", "other"].map((name) => ({ kind: "feature", name, package: `@svc/feature-${name}`, summary: "does it", bytes: 7 }));
+
 const kernels: Kernel[] = [];
 afterEach(async () => {
   for (const kernel of kernels.splice(0)) await kernel.stop({ drainSeconds: 0 });
@@ -56,7 +58,7 @@ async function running(capabilities: Capability[] = ["settings", "all-settings"]
       return { reload: async (config) => void seen.push(config) };
     },
   }) as unknown as Plugin<never>;
-  const kernel = await createTestKernel({ config: file, plugins: [scriptedTier().plugin as Plugin<never>, acme] });
+  const kernel = await createTestKernel({ config: file, plugins: [scriptedTier().plugin as Plugin<never>, acme], offered: () => OFFERED });
   await kernel.start();
   kernels.push(kernel);
   const { settings } = context as PluginContext;
@@ -135,9 +137,14 @@ describe("plugins", () => {
     await expect(settings.release("feature-acme")).rejects.toEqual(code("SVC_SETTINGS_PLUGIN"));
   });
 
+  it("that are not here are told as the program offers them, without those that are", async () => {
+    const { settings } = await running();
+    expect(await settings.offered()).toEqual([OFFERED[1]]);
+  });
+
   it("are no business of a plugin that has its section only", async () => {
     const { settings } = await running(["settings"]);
-    for (const call of [settings.plugins(), settings.release("x"), settings.keepSecret({ name: "X", path: "acme.token" }, { by })])
+    for (const call of [settings.plugins(), settings.offered(), settings.release("x"), settings.keepSecret({ name: "X", path: "acme.token" }, { by })])
       await expect(call).rejects.toEqual(code("SVC_SETTINGS_SECTION"));
     expect((await settings.preview([{ path: ["acme", "count"], value: 4 }])).difference).toEqual([]);
     expect((await settings.read()).text).toBeUndefined();

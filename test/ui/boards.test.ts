@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type ForgeA, startForgeA } from "../kit/forge-a/server.ts";
+import { freePort } from "../kit/free-port.ts";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, echoAgent, startDashboard } from "./kit/dashboard.ts";
 import { judge, openPage } from "./kit/judge.ts";
@@ -23,15 +23,6 @@ const TITLES = [
   LONG,
   "Ask: could the nightly digest skip days without a single change at all?",
 ];
-
-/** A port for the hooks of the forge: they are told where before the daemon listens. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
-}
 
 describe.skipIf(NO_BROWSER !== undefined)("boards", { timeout: 120_000 }, () => {
   let browser: Browser;

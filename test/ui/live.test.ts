@@ -93,7 +93,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
         new Promise<{ pointer: number; key: number }>((resolve) => {
           const dialogs = () => document.querySelectorAll("dialog[open]").length;
           new MutationObserver((_, observer) => {
-            const button = [...document.querySelectorAll<HTMLElement>("[data-task] button")].find((one) => one.ariaLabel === "Stop the task of Home butler");
+            const button = [...document.querySelectorAll<HTMLElement>("[data-task] button")].find((one) => one.ariaLabel === "Stop the task of Home butler...");
             if (button === undefined) return;
             observer.disconnect();
             button.dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true, detail: 1 }));
@@ -284,7 +284,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
     await page.keyboard.press("Escape");
     await views(page, "live-week", () => judge(page));
     await page.setViewportSize({ width: 1600, height: 1000 });
-    await page.getByRole("button", { name: "As a table" }).click();
+    await page.getByRole("button", { name: "As a table...", exact: true }).click();
     await expect.poll(() => page.getByRole("dialog").getByRole("row").count()).toBe(169);
     await judge(page);
     await page.keyboard.press("Escape");

@@ -117,7 +117,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the pages of tasks", { timeout: TWO_M
     const page = await open(`/tasks/${taskId}`, "Say this back, slowly");
     await page.getByRole("button", { name: "Replay..." }).waitFor();
     await page.getByText("Rules of the channel").waitFor();
-    await page.getByRole("button", { name: "Read the whole prompt" }).click();
+    await page.getByRole("button", { name: "Read the whole prompt...", exact: true }).click();
     await page.getByRole("dialog", { name: "The whole prompt" }).waitFor();
     await judge(page);
     await page.keyboard.press("Escape");

@@ -205,7 +205,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the list of workflows", { timeout: 12
     await empty.stop();
     const off = await startDashboard();
     await page.goto(`${off.url}/workflows`);
-    await page.getByText("Workflows are switched off (workflows.enabled).").waitFor();
+    await page.getByText("Workflows are switched off (workflows.enabled), or not installed: svc plugin add workflows.").waitFor();
     await judge(page);
     await off.stop();
   });

@@ -58,7 +58,7 @@ export function parseCron(expression: string): Cron {
   return { minutes, hours, days, months, weekdays, lastDay: special.lastDay, nth: special.nth, eitherDay, everyHour: hourText.startsWith("*") };
 }
 
-/** Takes what depends on the month out of the two fields of days; what is left are numbers, or nothing. */
+/** Extracts the month-dependent parts from the two fields of days; the rest are numbers, or empty. */
 function specialDays(dayText: string, weekText: string, expression: string): Pick<Cron, "lastDay" | "nth"> & { readonly days: string; readonly week: string } {
   const days = dayText.split(",");
   const week = weekText.split(",");
@@ -79,7 +79,7 @@ function specialDays(dayText: string, weekText: string, expression: string): Pic
   };
 }
 
-/** A field of which nothing is left once what depends on the month is taken out. */
+/** A field that is empty after its month-dependent parts were extracted. */
 const NONE = "";
 
 function parseField(text: string, field: Field, expression: string): boolean[] {

@@ -33,7 +33,10 @@ export function nextTimes(cron: Cron, zone: Zone, from: Date, count: number, to?
   return found;
 }
 
-/** The instants after `from` and before `to` (both exclusive): the first, the last, and how many, counted up to `most`. Undefined when there is none. */
+/**
+ * Returns the instants after `from` and before `to` (both exclusive): the first, the last, and their number, counted up to `most`. Undefined if there
+ * are none.
+ */
 export function spanOf(cron: Cron, zone: Zone, from: Date, to: Date, most: number): { first: Date; last: Date; count: number; more: boolean } | undefined {
   const found = nextTimes(cron, zone, from, most + 1, to);
   const [first] = found;
@@ -52,7 +55,7 @@ function lastTime(cron: Cron, zone: Zone, known: Date, to: Date): Date {
   return nextTimes(cron, zone, known, Number.POSITIVE_INFINITY, to).at(-1) ?? known;
 }
 
-/** How far it is safe to go on: over a day or an hour that does not match. Never over the end of a change of the clocks. */
+/** Returns the number of minutes that may be skipped safely: over a day or an hour that does not match, but never over the end of a change of the clocks. */
 function stride(cron: Cron, zone: Zone, minute: number): number {
   const reading = new Date(wall(zone, minute) * MINUTE);
   const restOfHour = 60 - reading.getUTCMinutes();
@@ -68,7 +71,7 @@ function readingMatches(cron: Cron, reading: number): boolean {
   return cron.minutes[date.getUTCMinutes()] === true && cron.hours[date.getUTCHours()] === true && dayMatches(cron, date);
 }
 
-/** Has the wall clock shown this reading before, because it was set back since? */
+/** Whether the wall clock has shown this reading before, because it was set back since. */
 function isRepeated(zone: Zone, minute: number): boolean {
   const offset = zone.offset(minute);
   const shift = zone.offset(minute - LONGEST_SHIFT) - offset;

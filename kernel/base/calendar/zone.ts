@@ -32,7 +32,7 @@ export function zoneOf(name: string): Zone {
   } catch {
     throw fail("SVC_CRON_INVALID", { expression: name, reason: "there is no such time zone; use an IANA name such as Europe/Athens" });
   }
-  // Formatting costs some ten microseconds and a tick asks for a few instants many times.
+  // Cache of offsets: formatting takes about ten microseconds, and a tick reads the same few instants many times.
   const cache = new Map<number, number>();
   const zone: Zone = {
     offset(minute) {

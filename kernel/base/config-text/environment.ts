@@ -22,8 +22,8 @@ export function loadEnvironment(folder: string, env: NodeJS.ProcessEnv): NodeJS.
 }
 
 /**
- * Seconds that a stop waits for running tasks (001:L208): `shutdown.drainTimeoutSeconds`, where 0 is 0; else the variable
- * `SVC_DRAIN_TIMEOUT_MS`, in milliseconds; else 300. A variable that is no number counts as unset.
+ * Seconds that a stop waits for running tasks (001:L208): `shutdown.drainTimeoutSeconds`, where 0 is 0; else the variable `SVC_DRAIN_TIMEOUT_MS`, in
+ * milliseconds; else 300. A variable that is not a number counts as unset.
  */
 export function drainSeconds(config: Readonly<Record<string, unknown>>, env: NodeJS.ProcessEnv): number {
   const configured = (config.shutdown as { drainTimeoutSeconds?: number } | undefined)?.drainTimeoutSeconds;

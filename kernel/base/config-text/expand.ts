@@ -16,7 +16,7 @@ export function variable(env: NodeJS.ProcessEnv, name: string): string {
   return Object.hasOwn(env, name) ? (env[name] ?? "") : "";
 }
 
-/** A copy with every reference in a string value replaced, once: what a variable holds is not expanded again. Keys stay as they are. */
+/** Returns a copy with every reference in a string value replaced, once: the value of a variable is not expanded again. Keys stay unchanged. */
 export function expandValue(value: unknown, env: NodeJS.ProcessEnv): unknown {
   if (typeof value === "string") return value.replace(REFERENCE, (_, name: string) => variable(env, name));
   if (Array.isArray(value)) return value.map((item) => expandValue(item, env));

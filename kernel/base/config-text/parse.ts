@@ -17,11 +17,11 @@ export interface Position {
 export interface ParsedText {
   readonly tree: Node;
   readonly raw: Record<string, unknown>;
-  /** The key at `path`, or the entry of a list; undefined where the text has none. */
+  /** Finds the key at `path`, or the entry of a list; undefined if the text has none. */
   locate(path: ConfigPath): Position | undefined;
 }
 
-/** Nesting beyond this is no configuration but an attack on the parser's stack. */
+/** Maximum nesting depth: protects the parser's stack against a malicious text. */
 const MAX_DEPTH = 64;
 
 // The scanner's tokens; its enum exists at compile time only.
@@ -170,8 +170,8 @@ function firstTooDeep(text: string): number | undefined {
 }
 
 /**
- * A copy of a value handed over in code, as JSON would keep it: undefined members are left out. Throws `SVC_CONFIG_SYNTAX` naming
- * the place for what JSON cannot hold (functions, NaN, cycles), `SVC_CONFIG_KEY` for a forbidden key.
+ * Copies a value that was passed in code, as JSON would: undefined members are omitted. Throws `SVC_CONFIG_SYNTAX` naming the place for values
+ * without a JSON form (functions, NaN, cycles), `SVC_CONFIG_KEY` for a forbidden key.
  */
 export function copyPlain(value: unknown): Record<string, unknown> {
   const where = "the configuration value";

@@ -8,11 +8,14 @@ export interface SecretPlace {
   readonly value: string;
   /** The schema says so. Otherwise the key's name does, in a map of free names or where no schema knows the key. */
   readonly declared: boolean;
-  /** False where it may as well be a plain value: it is masked, and nothing else. */
+  /** False for a value that may be plain: it is masked only. */
   readonly known: boolean;
 }
 
-/** Names that tell of a credential. */
+/** Password that an address may hold before its host; the first group is the part before it. */
+export const PASSWORD = /^([a-z][\w+.-]*:\/\/[^\s/@:]*:)[^\s/@]+(?=@)/i;
+
+/** Names of settings that hold a credential. */
 export const CREDENTIAL_NAME = /(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|credential|authorization|cookie)s?$/i;
 
 /** Every credential in `value`, empty ones too. */
@@ -31,7 +34,7 @@ export function secretPlaces(value: unknown, root: ObjectSchema): readonly Secre
     for (const [key, inner] of Object.entries(at)) {
       const segment = isList ? Number(key) : key;
       const { schemas: below, named } = member(schemas, segment);
-      // A list under a telling name (`tokens: [...]` of no known schema) keeps the name's judgement.
+      // The items of a list below such a name (`tokens: [...]` without a known schema) count as credentials by that name.
       visit(inner, below, [...path, segment], isList ? byName : !named && CREDENTIAL_NAME.test(key));
     }
   };
@@ -42,7 +45,7 @@ export function secretPlaces(value: unknown, root: ObjectSchema): readonly Secre
 /** Shorter values look like ordinary words. */
 const SHORTEST_SCRUBBED = 6;
 const SHORTEST_SAFE = 16;
-/** A value that may be plain is scrubbed only if it looks like none: no path, no sentence, no name. */
+/** A value that may be plain is scrubbed only if it looks random: not a path, a sentence or a name. */
 export const RANDOM = /^(?=.*\d)(?=.*[A-Za-z])[\w.~+-]{20,}=*$/;
 
 /** The texts that must appear in no log and no answer: each credential, and a header's without its scheme. */
@@ -53,7 +56,7 @@ export function scrubbed(places: readonly SecretPlace[]): readonly string[] {
   return [...new Set(values)].filter((value) => value.length >= SHORTEST_SCRUBBED);
 }
 
-/** What is wrong with the declared credentials (CFG-04). */
+/** Returns the problems of the declared credentials (CFG-04). */
 export function judgeSecrets(places: readonly SecretPlace[]): readonly { path: ConfigPath; message: string; severity: "error" | "warning" }[] {
   const problems: { path: ConfigPath; message: string; severity: "error" | "warning" }[] = [];
   const first = new Map<string, ConfigPath>();

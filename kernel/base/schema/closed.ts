@@ -14,7 +14,7 @@ export function closed<S extends Schema>(schema: S, bare: "shut" | "open" = "shu
   if (lists && additionalProperties === undefined) shut.additionalProperties = false;
   if (typeof additionalProperties === "object") shut.additionalProperties = closed(additionalProperties, bare);
   if (items !== undefined) shut.items = closed(items, bare);
-  // Beside properties of its own, a branch lists only what it adds.
+  // Beside properties of its own, a branch lists only additional ones.
   if (properties === undefined) {
     if (anyOf !== undefined) shut.anyOf = anyOf.map((branch) => closed(branch, bare));
     if (oneOf !== undefined) shut.oneOf = oneOf.map((branch) => closed(branch, bare));

@@ -34,7 +34,7 @@ export function explain(errors: readonly SchemaError[], value: unknown): readonl
   });
 }
 
-/** Of a choice between branches, only what helps: the errors of the one branch that was meant, or that none fits. */
+/** Reduces the errors of a choice between branches to the helpful ones: those of the one branch that was meant, or that none fits. */
 function telling(errors: readonly SchemaError[]): readonly SchemaError[] {
   const hidden: ((error: SchemaError) => boolean)[] = [];
   for (const choice of errors) {
@@ -46,7 +46,7 @@ function telling(errors: readonly SchemaError[]): readonly SchemaError[] {
     const helped = kept !== undefined && errors.some((error) => error.schemaPath.startsWith(kept));
     hidden.push((error) => (error === choice ? helped : below(error) && !(helped && error.schemaPath.startsWith(kept))));
   }
-  // An `if` and the inner errors of a name say again what their neighbours say.
+  // Errors of an `if` and of a property name repeat their neighbours.
   return errors.filter((error) => error.keyword !== "if" && error.propertyName === undefined && !hidden.some((hides) => hides(error)));
 }
 

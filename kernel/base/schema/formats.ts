@@ -21,7 +21,7 @@ export const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   },
 };
 
-/** Why a text is no cron expression of five fields; undefined when it is one. */
+/** Returns why a text is not a cron expression of five fields; undefined if it is one. */
 export function cronTrouble(text: string): string | undefined {
   try {
     parseCron(text);

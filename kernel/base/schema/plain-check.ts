@@ -1,7 +1,7 @@
 /*
- * The check of a plain schema, without ajv. Most plugins bring a section of a few typed keys with defaults; loading ajv and compiling
- * those costs more than loading the plugins. A schema with anything else is left to ajv, which also refuses those that are not usable and
- * says what is wrong with a value that does not fit.
+ * The check of a plain schema, without ajv. Most plugins bring a section of a few typed keys with defaults; loading ajv and compiling those costs
+ * more than loading the plugins. A schema with any other keyword is left to ajv, which also refuses invalid schemas and explains why a value is
+ * invalid.
  */
 import type { Schema } from "@svc/sdk";
 import { FORMATS } from "./formats.ts";
@@ -11,7 +11,7 @@ import { type Fits, lengthOf } from "./prepared.ts";
 type Keyword<T> = (value: T) => boolean;
 type Fields = Record<string, unknown>;
 
-/** Keywords that constrain nothing, with what their value must be. */
+/** Keywords without constraints, with the type of their value. */
 const NOTES: Readonly<Record<string, "string" | "boolean">> = {
   description: "string",
   title: "string",
@@ -57,7 +57,7 @@ const LISTS: Readonly<Record<string, (limit: unknown) => Keyword<readonly unknow
   },
 };
 
-/** The check of a schema of a document, filling in defaults as ajv does; undefined where it takes ajv to judge by it. */
+/** Returns the check of a document's schema, which fills in defaults as ajv does; undefined if the schema needs ajv. */
 export function plainCheck(schema: Schema): Fits | undefined {
   return schema.default === undefined ? checkOf(schema as Fields) : undefined;
 }

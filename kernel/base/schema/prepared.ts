@@ -6,13 +6,13 @@ import { FORMATS } from "./formats.ts";
 /** Says whether a value fits a schema, with its defaults filled in where the schema is read for them. */
 export type Fits = (value: unknown) => boolean;
 
-/** What code that the build made needs at run time. */
+/** Helpers that generated code needs at run time. */
 export interface CheckHelpers {
   readonly formats: typeof FORMATS;
   length: typeof lengthOf;
 }
 
-/** What makes each check of a module, by the key of its schema: a check that is not asked for is not compiled. */
+/** Factories of the checks of a module, by the key of the schema: an unused check is not compiled. */
 type CheckMakers = Readonly<Record<string, () => Fits>>;
 
 /** The default export of a module of prepared checks. */
@@ -27,15 +27,15 @@ export function lengthOf(text: string): number {
 
 const HELPERS: CheckHelpers = { formats: FORMATS, length: lengthOf };
 
-/** What a prepared check is found by: a schema that has changed since the build has another key, and is compiled when it is used. */
+/** Returns the key of a prepared check: a schema that has changed since the build has another key, and is compiled on first use. */
 export const keyOf = (reading: string, shape: Schema): string => `${reading} ${createHash("sha256").update(JSON.stringify(shape)).digest("base64url")}`;
 
 const require = createRequire(import.meta.url);
 const modules = new Map<string, CheckMakers>();
 
 /**
- * The check that the build compiled of exactly this schema, from `module`: a file, or a name in the `imports` of this package. Undefined
- * where there is no such module, as before the first build, or no such check in it.
+ * Returns the check that the build compiled from exactly this schema, from `module`: a file, or a name in the `imports` of this package. Undefined if
+ * the module, as before the first build, or the check does not exist.
  */
 export function preparedCheck(module: string, reading: string, shape: Schema): Fits | undefined {
   let checks = modules.get(module);

@@ -15,8 +15,8 @@ const compiled = new Map<string, Pattern>();
 const KEPT = 100;
 
 /**
- * A regular expression from the configuration, in the syntax of RE2: as JavaScript's, without lookaround and back-references, which
- * are what can keep a matcher busy for hours. Throws the engine's error for an invalid pattern.
+ * Compiles a regular expression from the configuration, in the syntax of RE2: as JavaScript's, without lookaround and back-references, which can make
+ * a matcher run for hours. Throws the engine's error for an invalid pattern.
  */
 export function compilePattern(pattern: string): Pattern {
   const known = compiled.get(pattern);
@@ -46,5 +46,5 @@ export function patternTrouble(pattern: string): string | undefined {
 
 const NAMED_REFERENCE = /\\k</;
 const UNSUPPORTED = /\(\?<?[=!]|\\[1-9]|\\k</;
-/** Without escaped backslashes: one that is left escapes what follows. */
+/** Removes escaped backslashes: a remaining one escapes the next character. */
 const withoutPairs = (pattern: string): string => pattern.replaceAll("\\\\", "");

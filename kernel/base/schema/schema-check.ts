@@ -1,7 +1,7 @@
 /*
- * The one judge of schemas: ajv. A schema that the build knew was compiled then (see `standalone.ts`), a plain one of a document is read
- * without ajv (see `plain-check.ts`), and ajv is loaded only to say what is wrong with a value that does not fit; any other schema is
- * compiled at its first use.
+ * Validation of values against schemas with ajv. Schemas known at build time are compiled by the build (see `standalone.ts`), plain ones of a
+ * document are checked without ajv (see `plain-check.ts`), and ajv is loaded only to explain why a value is invalid; any other schema is compiled on
+ * first use.
  */
 import { createRequire } from "node:module";
 import type { Schema } from "@svc/sdk";
@@ -12,9 +12,9 @@ import { plainCheck } from "./plain-check.ts";
 import { type Fits, preparedCheck } from "./prepared.ts";
 
 /**
- * What a schema judges. `document`: a part of svc.json, unknown keys refused, defaults filled in, every error reported.
- * `body`: JSON of a caller; an object that lists its keys takes no others, and the first error ends the reading: a million of them would
- * cost more than the body. `query`: as `body`, unknown keys let through.
+ * Purpose of a validation. `document`: a part of svc.json, unknown keys refused, defaults filled in, every error reported. `body`: JSON of a caller;
+ * an object that lists its keys accepts no others, and validation stops at the first error: a million of them would cost more than the body. `query`:
+ * as `body`, unknown keys ignored.
  */
 export type Reading = "document" | "body" | "query";
 
@@ -25,11 +25,11 @@ export type { SchemaError };
 export interface SchemaCheck {
   /** Whether the value fits; as a `document` with its defaults filled in, in place. */
   readonly fits: Fits;
-  /** What is wrong with a value that does not fit: all of it in a `document`, the first thing otherwise. */
+  /** Returns the errors of an invalid value: all of them for a `document`, the first one otherwise. */
   errors(value: unknown): readonly SchemaError[];
 }
 
-/** The schema as it is compiled for a reading. */
+/** Transforms a schema for a reading before it is compiled. */
 export const shapeFor: Readonly<Record<Reading, (schema: Schema) => Schema>> = {
   document: (schema) => closed(schema),
   body: (schema) => closed(schema, "open"),
@@ -38,7 +38,7 @@ export const shapeFor: Readonly<Record<Reading, (schema: Schema) => Schema>> = {
 
 const STRICT: Options = {
   strict: true,
-  // A branch may require keys that stand outside of it.
+  // A branch may require keys that are declared outside of it.
   strictRequired: false,
   allowUnionTypes: true,
   ownProperties: true,
@@ -56,7 +56,7 @@ export const optionsFor: Readonly<Record<Reading, Options>> = {
   query: { ...STRICT, strictTypes: false, validateFormats: false },
 };
 
-/** Marks for people and for the configuration; they constrain nothing. */
+/** Annotations for people and for the configuration, without constraints. */
 export const MARKS = ["secret", "masked", "restart", "unread"] as const;
 
 const require = createRequire(import.meta.url);
@@ -89,8 +89,8 @@ const modules = new WeakMap<Schema, string>();
 export const preparedIn = (schema: Schema, module: string): void => void modules.set(schema, module);
 
 /**
- * The check of a schema, made once for each schema object. `checks` is a module of checks that the build compiled, see
- * `preparedCheck`; where `preparedIn` has named another one, that. Both methods throw ajv's error where it is no usable schema.
+ * Returns the check of a schema, created once for each schema object. `checks` is a module of checks that the build compiled, see `preparedCheck`; if
+ * `preparedIn` has named another one, that one is used. Both methods throw ajv's error if the schema is not usable.
  */
 export function schemaCheck(schema: Schema, reading: Reading, checks?: string): SchemaCheck {
   const before = known[reading].get(schema);

@@ -9,10 +9,10 @@ export function branches(schema: Schema): readonly Schema[] {
 /** Whether a schema names alternatives or parts instead of one shape. */
 export const isComposed = ({ anyOf, oneOf, allOf }: Schema): boolean => anyOf !== undefined || oneOf !== undefined || allOf !== undefined;
 
-/** Says nothing about a value: what stands below a key that is taken as it is. */
+/** Schema without constraints: for everything below a key that is accepted unchanged. */
 const ANYTHING: Schema = {};
 
-/** What the schemas of a value say about its member `key`: empty when they do not know it. `named` is false for an entry of a map or a list. */
+/** Returns the schemas of a value's member `key`: empty if it is unknown. `named` is false for an entry of a map or a list. */
 export function member(schemas: readonly Schema[], key: string | number): { readonly schemas: readonly Schema[]; readonly named: boolean } {
   const found: Schema[] = [];
   let named = false;
@@ -28,7 +28,7 @@ export function member(schemas: readonly Schema[], key: string | number): { read
   return { schemas: found, named };
 }
 
-/** A schema without a type takes what comes; an object that lists nothing takes no key at all, see `closed`. */
+/** A schema without a type accepts any value; an object without listed keys accepts no key at all, see `closed`. */
 function takesAnything({ type, properties, additionalProperties, items, enum: values, ...rest }: Schema): boolean {
   const open = properties === undefined && additionalProperties === undefined && items === undefined && values === undefined;
   return open && !isComposed(rest) && (type === undefined || type === "array");

@@ -4,7 +4,7 @@ import type { AnySchema, Ajv as Compiler } from "ajv";
 import { keyOf } from "./prepared.ts";
 import { optionsFor, type Reading, shapeFor } from "./schema-check.ts";
 
-/** A schema and what it is read for. */
+/** A schema and the purpose of its validation. */
 export interface SchemaUse {
   readonly schema: Schema;
   readonly reading: Reading;
@@ -13,9 +13,9 @@ export interface SchemaUse {
 const require = createRequire(import.meta.url);
 
 /**
- * The source of a module of checks for these schemas, as `preparedCheck` reads it: the code that ajv makes of each with the options it
- * has at run time, without the errors that it would report. A schema that needs more than `CheckHelpers` gives is left out, and is
- * compiled when it is used. Throws ajv's error for one that is not usable.
+ * Returns the source of a module of checks for these schemas, as `preparedCheck` reads it: the code that ajv generates for each with its run-time
+ * options, without error reporting. A schema that needs more than `CheckHelpers` provides is left out, and is compiled when it is used. Throws ajv's
+ * error for one that is not usable.
  */
 export function standaloneModule(uses: readonly SchemaUse[]): string {
   const made = new Map<string, string>();
@@ -43,7 +43,7 @@ function checkSource(reading: Reading, shape: Schema): string | undefined {
   return /\brequire\(/.test(body) ? undefined : `${body}return ${exported};`;
 }
 
-/** The schema without what is there for people: it would stand in the code as often as the schema does. */
+/** Removes the annotations for people from the schema: they would be repeated in the generated code. */
 function bare(schema: Schema): Schema {
   const { description: _, secret: _secret, masked: _masked, restart: _restart, unread: _unread, ...rest } = schema;
   const inner = (value: unknown): unknown => (typeof value === "object" && value !== null ? bare(value as Schema) : value);
@@ -55,7 +55,7 @@ function bare(schema: Schema): Schema {
   return Object.fromEntries(entries) as Schema;
 }
 
-/** Where ajv's code reports an error: it ends the check there, or counts it in a branch. */
+/** Position in ajv's code where an error is reported: it ends the check there, or counts it in a branch. */
 const REPORT = /validate\d+\.errors = \[\{|const err\d+ = \{/g;
 const COUNTED = /^;if\(vErrors === null\)\{vErrors = \[err\d+\];\}else \{vErrors\.push\(err\d+\);\}/;
 

@@ -3,9 +3,9 @@ import type { IncomingMessage } from "node:http";
 import { pipeline, type Readable, type Transform } from "node:stream";
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 
-/** More codings on top of each other than this are handed over as they came. */
+/** An answer with more encodings than this is returned undecoded. */
 const MOST_CODINGS = 3;
-/** As browsers do: what arrived of a cut stream is decoded. */
+/** As browsers do: decode the received part of a truncated stream. */
 const LENIENT = { finishFlush: constants.Z_SYNC_FLUSH };
 
 /** The body of a response with its content codings (gzip, deflate, br, also several) taken off; one it does not know is left on. */
@@ -31,7 +31,7 @@ async function decoderOf(coding: string, source: IncomingMessage | undefined): P
   if (coding === "gzip" || coding === "x-gzip") return createGunzip(LENIENT);
   if (coding === "br") return createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH });
   if (coding !== "deflate") return undefined;
-  // The name means the zlib format, and some servers send the bare one: the first byte tells.
+  // `deflate` means the zlib format, but some servers send raw deflate: the first byte distinguishes them.
   const first = source === undefined ? undefined : await firstByte(source);
   return first === undefined || (first & 0x0f) === 8 ? createInflate(LENIENT) : createInflateRaw(LENIENT);
 }

@@ -10,7 +10,7 @@ export interface Exchange {
   limit(ms: number, late: () => SvcError): void;
   unlimited(): void;
   requireWanted(): void;
-  /** What the caller is told of an error: why it was given up, where it was. */
+  /** Returns the error for the caller: the reason of the abort, if there was one. */
   explain(error: unknown): unknown;
   end(): void;
 }

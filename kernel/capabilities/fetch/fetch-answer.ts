@@ -6,7 +6,7 @@ import { decoded } from "./decoded.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Hop } from "./redirect.ts";
 
-/** What a host answered, after redirects. */
+/** Answer of a host, after redirects. */
 export interface Reached {
   readonly hop: Hop;
   readonly response: IncomingMessage;
@@ -32,7 +32,7 @@ export async function streamedAnswer(
 ): Promise<FetchStream> {
   const source = await bodyOf(reached);
   const wait = () => exchange.limit(idleMs, () => fail("SVC_FETCH_IDLE", { host, ms: idleMs }));
-  // There may be no reader when it is given up.
+  // After an abort there may be no reader.
   source.on("error", () => undefined);
   const drop = () => {
     source.destroy();
@@ -50,7 +50,7 @@ export async function streamedAnswer(
         total += piece.length;
         if (total > maxBytes) throw fail("SVC_FETCH_TOO_LARGE", { host, bytes: maxBytes });
         yield piece;
-        // Only what the far end takes counts: a slow reader holds the connection as long as it likes.
+        // Only the far end's time counts: a slow reader may hold the connection as long as it likes.
         wait();
       }
       exchange.requireWanted();

@@ -10,7 +10,7 @@ import { lookupWith, type Resolve, systemResolve } from "./lookup.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { type Hop, nextHop, redirectTarget } from "./redirect.ts";
 
-/** For whom a fetch is made. */
+/** Options of the fetch of one caller. */
 export interface FetchOptions {
   /** The addresses of a host name. Default: the system's resolver. */
   readonly resolve?: Resolve;
@@ -26,7 +26,7 @@ const DEFAULT_HEADERS = { accept: "*/*", "accept-encoding": "gzip, deflate, br",
 /** Set by the connection itself, as with the global fetch. */
 const OWN_HEADERS = /^(?:host|connection|content-length|expect|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/;
 const REFUSED_METHODS = new Set(["CONNECT", "TRACE", "TRACK"]);
-/** May be sent again when a kept connection turns out to be closed. */
+/** Methods that may be retried when a kept-alive connection turns out to be closed. */
 const REPEATABLE = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /**
@@ -34,7 +34,7 @@ const REPEATABLE = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
  * the name resolves, on each connection, which then goes to the very address that was checked. Redirects are followed here, each
  * hop checked anew. No proxy variable is read. Errors name the host and never a path, a query or a header: they may hold keys.
  *
- * On node:http, not undici: this way nothing is loaded that the daemon has not loaded anyway (undici: 80 ms and 19 MB).
+ * On node:http, not undici: the daemon has loaded the former anyway (undici: 80 ms and 19 MB).
  */
 export function createFetch({ resolve = systemResolve, isolated = false }: FetchOptions = {}): StreamingFetch {
   const agents = (lookup: LookupFunction) => {
@@ -64,7 +64,7 @@ export function createFetch({ resolve = systemResolve, isolated = false }: Fetch
     }
   }
 
-  /** Reaches the host within `timeoutMs`, and hands on what it answers. */
+  /** Connects to the host within `timeoutMs`, and resolves with its answer. */
   async function reach(address: string, init: FetchInit | FetchStreamInit): Promise<{ reached: Reached; exchange: Exchange; host: string }> {
     const first = firstHop(address, init);
     const { timeoutMs = TIMEOUT_MS, signal } = init;

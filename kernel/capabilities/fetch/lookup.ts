@@ -14,7 +14,7 @@ export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>;
 /** The system's resolver. */
 export const systemResolve: Resolve = (hostname) => lookup(hostname, { all: true });
 
-/** The resolver of a connection: what it answers is what is connected to, so nothing can change between the check and the use. */
+/** Creates the resolver of a connection: the connection goes to the very address that it returns, so nothing can change between check and use. */
 export function lookupWith(resolve: Resolve, allowed: (address: string) => boolean, refusal: ErrorCode): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname).then(

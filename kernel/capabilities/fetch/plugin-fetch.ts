@@ -16,7 +16,7 @@ function whenUsed(isolated: boolean): () => Promise<StreamingFetch> {
   return () => (loading ??= import("./fetch.ts").then(({ createFetch }) => createFetch({ isolated })));
 }
 
-/** What streams may last as long as the plugin. */
+/** Fetch of a plugin whose streams may last as long as the plugin. */
 function pluginFetch(fetch: () => Promise<StreamingFetch>, end: AbortSignal): StreamingFetch {
   const whole = async (...request: Parameters<StreamingFetch>) => (await fetch())(...request);
   return Object.assign(whole, {

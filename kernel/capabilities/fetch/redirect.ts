@@ -8,7 +8,7 @@ export interface Hop {
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
-/** What another origin gets to see. All else, under whatever name, may be a key to the first one. */
+/** Headers that another origin may see. Any other, under whatever name, may hold a key for the first one. */
 const HARMLESS = new Set(["accept", "accept-encoding", "accept-language", "content-length", "content-type", "user-agent"]);
 
 /** The address a response redirects to; undefined for any other response. Throws a `TypeError` for a location that cannot be parsed. */

@@ -10,16 +10,16 @@ import { lookupWith, type Resolve, systemResolve } from "./lookup.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { openWebSocket } from "./web-socket.ts";
 
-/** For whom sockets are made. */
+/** Options of the sockets of one plugin. */
 export interface SocketsOptions {
   readonly plugin: string;
   /** Ends all of them: the end of the plugin. */
   readonly signal: AbortSignal;
-  /** What its manifest names; undefined where it names nothing. */
+  /** Hosts that its manifest names; undefined if it names none. */
   readonly hosts?: readonly string[] | undefined;
   /** Its section of the configuration, for the word `configured` among `hosts`. */
   readonly section?: unknown;
-  /** For whom no host is trusted that leads back to this machine. Default false. */
+  /** Trusts no host that leads back to this machine. Default false. */
   readonly isolated?: boolean;
   readonly resolve?: Resolve;
 }

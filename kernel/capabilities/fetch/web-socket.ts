@@ -8,7 +8,7 @@ const TIMEOUT_MS = 15_000;
 const MAX_BYTES = 1_048_576;
 const PING_MS = 30_000;
 
-/** A WebSocket over a connection that `connect` has guarded. `ws` is loaded with the first one: Node 20 has none of its own. */
+/** Opens a WebSocket over a connection that `connect` has guarded. `ws` is loaded with the first one: Node 20 has no client of its own. */
 export async function openWebSocket(connect: Sockets["connect"], address: string, init: WebSocketInit = {}): Promise<WebSocketConnection> {
   const url = addressOf(address);
   const { protocols = [], headers = {}, timeoutMs = TIMEOUT_MS, maxBytes = MAX_BYTES, pingMs = PING_MS, signal } = init;
@@ -25,7 +25,7 @@ export async function openWebSocket(connect: Sockets["connect"], address: string
     ...(signal === undefined ? {} : { signal }),
     ...(trusted ? { trustedHosts: [`${url.hostname}:${port}`] } : {}),
   });
-  // From here on it is the WebSocket that tells how it ended.
+  // From here on the WebSocket reports how the connection ended.
   socket.on("error", () => undefined);
   // A request over a connection that has ended would never be refused.
   if (socket.destroyed) throw fail("SVC_WEBSOCKET_FAILED", { host: url.host, reason: "it hung up" });
@@ -67,7 +67,7 @@ function agreed(client: WebSocket, socket: Duplex, host: string, timeoutMs: numb
     client.once("open", () => {
       clearTimeout(timer);
       socket.off("close", hungUp);
-      // No message may come before somebody can hear it.
+      // Paused until a listener is attached, so that no message is lost.
       client.pause();
     });
   });

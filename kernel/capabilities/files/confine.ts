@@ -18,18 +18,18 @@ export interface Place {
   readonly missing: readonly string[];
 }
 
-/** Folders, and the guarantee that what is opened through here lies below one of them, even if links are moved meanwhile. */
+/** Folders, and the guarantee that every file opened through here lies below one of them, even if links are moved meanwhile. */
 export interface ConfinedFolders {
   readonly roots: readonly string[];
-  /** The absolute form of a path, before links are looked at. Throws `SVC_FILE_OUTSIDE`. */
+  /** Returns the absolute form of a path, without resolving links. Throws `SVC_FILE_OUTSIDE`. */
   spell(path: string): string;
   /** Where a path really is. Throws `SVC_FILE_OUTSIDE`, also for a link to nowhere. */
   place(path: string): Promise<Place>;
   /** Opens an existing file or folder where it really is. */
   open(path: string, flags: number): Promise<FileHandle>;
   /**
-   * Holds an existing folder open and hands over a path to it that stays with that very folder, though its name may come to mean another.
-   * `shows` says which names in it may be told.
+   * Holds an existing folder open and passes `work` a path that stays with that very folder, even if its name is reused for another. `shows` returns
+   * whether a name in it may be listed.
    */
   folder<T>(path: string, work: (at: string, shows: (name: string) => boolean) => Promise<T>): Promise<T>;
   /** The same for the folder a file lies in, with the path of the file below it. With `make` missing folders are made (0700). */
@@ -41,7 +41,7 @@ export interface ConfinedFolders {
   admit(path: string, file: { readonly dev: number; readonly ino: number }): Promise<void>;
 }
 
-/** What a confinement may be given beside its roots. */
+/** Options of a confinement beside its roots. */
 export interface ConfineOptions {
   /** Runs before each use. */
   readonly prepare?: () => Promise<unknown>;
@@ -73,7 +73,7 @@ export function confine(given: readonly string[], { prepare = async () => undefi
     await prepare();
     const real = await realRoots();
     if (real.length === 0) throw fail("SVC_FILE_MISSING", { file: roots[0] });
-    // Before the disk is asked, so that the caller does not learn what exists elsewhere.
+    // Check before disk access, so that the caller does not learn which paths exist elsewhere.
     if (!isBelow(spelled, roots) && !isBelow(spelled, real)) throw refuse(path);
     const missing: string[] = [];
     for (let at = spelled; ; ) {
@@ -88,14 +88,14 @@ export function confine(given: readonly string[], { prepare = async () => undefi
       }
       const there = await lstat(at).catch(() => undefined);
       if (there?.isSymbolicLink()) throw refuse(path);
-      // Made in between, by another writer: looked at again.
+      // Another writer created it in between: checked again.
       if (there !== undefined) continue;
       missing.unshift(basename(at));
       at = dirname(at);
     }
   }
 
-  /** The one place where a descriptor is trusted: after it was asked where it leads. */
+  /** The only place that trusts a descriptor: after verifying the path it points to. */
   async function openChecked(path: string, at: string, flags: number, mode?: number): Promise<{ readonly handle: FileHandle; readonly where: string }> {
     const handle = await open(at, flags | O_NOFOLLOW | O_NONBLOCK, mode).catch((error) => {
       throw translate(error, path, "opened");
@@ -165,7 +165,7 @@ export function confine(given: readonly string[], { prepare = async () => undefi
   };
 }
 
-/** An error of the file system in the words of the one who named the path. */
+/** Translates a file system error into one that names the caller's path. */
 export function fileError(error: unknown, path: string, done: string): SvcError {
   const { code, message } = error as NodeJS.ErrnoException;
   if (code?.startsWith("SVC_")) return error as SvcError;

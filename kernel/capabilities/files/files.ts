@@ -12,9 +12,9 @@ import { type ProtectedDeps, protectedFiles } from "../../base/protected-files.t
 import { type ConfinedFolders, confine, fileError } from "./confine.ts";
 
 const { O_APPEND, O_CREAT, O_RDONLY, O_WRONLY } = constants;
-/** How many entries of a folder are looked at together. */
+/** Number of entries of a folder that are read concurrently. */
 const BATCH = 64;
-/** How long `change` waits for another process, and how often it looks. */
+/** Time that `change` waits for another process, and its polling interval. */
 const PATIENCE_MS = 5_000;
 const LOOK_MS = 10;
 
@@ -35,18 +35,18 @@ export function createFiles({ own, deps }: { readonly own: string; readonly deps
   };
 }
 
-/** One folder and what is below it, made (0700) when it is first used. */
+/** One folder and everything below it, created (0700) on first use. */
 export const createFolder = (folder: string): Confined => confined(confine([folder], { prepare: () => make(folder) }));
 
-/** One that is there and may not be changed by this process is no error before something is written. */
+/** An existing folder that this process may not change is not an error before something is written. */
 const make = (folder: string): Promise<unknown> =>
   mkdir(folder, { recursive: true, mode: 0o700 }).catch(async (error) => {
     if (!(await stat(folder).catch(() => undefined))?.isDirectory()) throw error;
   });
 
 /**
- * A file with a second name (hard link) is neither read nor appended to: the other name may lie outside, which cannot be found out.
- * `write` puts a new file in its place, so it needs no such rule.
+ * A file with a second name (hard link) is neither read nor appended to: the other name may lie outside, which cannot be detected. `write` puts a new
+ * file in its place, so it needs no such rule.
  */
 function confined(deps: ConfinedFolders): Confined {
   const inOrder = oneAtATime();
@@ -166,7 +166,7 @@ async function requireFile(handle: FileHandle, path: string, deps: ConfinedFolde
   return found;
 }
 
-/** Sorted by name. What vanishes meanwhile is left out; links and devices are `other`, and no link is followed. */
+/** Sorted by name. Entries that vanish meanwhile are skipped; links and devices are `other`, and no link is followed. */
 async function entries(folder: string, shows: (name: string) => boolean): ReturnType<Confined["list"]> {
   const names = (await readdir(folder)).filter(shows).sort();
   const found: Awaited<ReturnType<Confined["list"]>>[number][] = [];
@@ -183,7 +183,7 @@ async function entries(folder: string, shows: (name: string) => boolean): Return
   return found;
 }
 
-/** Counts what it reads: a file may grow meanwhile, and some tell no size. */
+/** Counts while reading: a file may grow meanwhile, and some report no size. */
 async function readAtMost(handle: FileHandle, path: string, maxBytes: number): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   let total = 0;

@@ -9,8 +9,8 @@ export const TASK_VARIABLE = "SVC_TASK_ID";
 const INHERITED = new Set(["PATH", "HOME", "LANG", "TZ", "TMPDIR", "TERM"]);
 
 /**
- * The whole environment of a child: PATH, HOME, LANG, LC_*, TZ, TMPDIR and TERM of the daemon, what was given, the mark, and its task.
- * Nothing else of the daemon's environment reaches it. Throws `SVC_SPAWN_ENV`.
+ * The whole environment of a child: PATH, HOME, LANG, LC_*, TZ, TMPDIR and TERM of the daemon, the caller's variables, the mark, and its task. No
+ * other variable of the daemon reaches it. Throws `SVC_SPAWN_ENV`.
  */
 export function childEnvironment(
   command: string,

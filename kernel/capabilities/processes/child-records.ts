@@ -2,7 +2,7 @@ import { hostname } from "node:os";
 import { remove, type Store } from "@svc/sdk";
 
 interface ChildRecord {
-  /** Whose: a process id means nothing on another machine, nor to a daemon of another folder. Absent in records from before that was told. */
+  /** Identity of the daemon: a process id is meaningless on another machine, and to a daemon of another folder. Absent in old records. */
   readonly daemon?: string;
   readonly pid: number;
   readonly identity: string;
@@ -11,14 +11,14 @@ interface ChildRecord {
 /** Most children that are remembered; older records are overwritten. */
 const REMEMBERED = 512;
 
-/** Records of started processes, so that a daemon that was killed leaves none behind for ever. */
+/** Records of started processes, so that a killed daemon leaves no orphans behind. */
 export interface ChildRecords {
   record(taskId: string, pid: number, identity: string): Promise<void>;
-  /** What an earlier daemon recorded; given out once. */
+  /** Records of an earlier daemon; returned once. */
   readonly earlier: readonly ChildRecord[];
 }
 
-/** Reads what an earlier daemon of the same machine and folder recorded in the kernel's store, and forgets it there. `marker` is the folder's. */
+/** Reads the records of an earlier daemon of the same machine and folder from the kernel's store, and deletes them there. `marker` is the folder's. */
 export async function openChildRecords(store: Store, marker: string): Promise<ChildRecords> {
   const records = store.collection<ChildRecord & { readonly taskId: string }>("children", { indexes: ["daemon"] });
   const daemon = `${hostname()} ${marker}`;

@@ -43,7 +43,7 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
   let ending: Promise<void> | undefined;
   let working: (() => void) | undefined;
 
-  /** A reader that throws must not take the daemon along: it can make nothing of what it was told, so the run is over. */
+  /** A reader that throws must not crash the daemon: it could not process its line, so the run is over. */
   function heard(reader: (line: string) => void): (line: string) => void {
     return (line) => {
       if (reason === "protocol") return;
@@ -75,7 +75,7 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
       pid = running.pid;
       member = memberOf(pid);
       if (taskId !== undefined) working = beginWork({ known: member === undefined ? [] : [member], leader: pid, mark, taskId });
-      // EPIPE: it does not want to read any more; its end tells the rest.
+      // EPIPE: the child has stopped reading; its end is handled separately.
       for (const part of [running, running.stdin, running.stdout, running.stderr]) part?.on("error", () => undefined);
       output.connect(running);
       if (stdin !== "ignore" && stdin !== "pipe") running.stdin?.end(stdin);
@@ -154,7 +154,7 @@ export function startChild(deps: SpawnDeps, command: string, args: readonly stri
   };
 }
 
-/** Where the output of one stream goes. */
+/** Destination of the output of one stream. */
 interface ChildStream {
   readonly kept: KeptOutput;
   readonly lines: Lines | undefined;

@@ -1,4 +1,4 @@
-/** The first bytes of a stream. What comes after is counted as read and thrown away. */
+/** The first bytes of a stream. Later bytes are read, counted and discarded. */
 export interface KeptOutput {
   push(chunk: Buffer): void;
   readonly truncated: boolean;

@@ -6,8 +6,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const CREDENTIAL = /(?:TOKEN|SECRET|PASSWORD|PASSWD|PASS|KEY|COOKIE|CREDENTIALS?)$/i;
 
 /**
- * What a child printed on its standard error, fit to be shown to the caller: without terminal control codes and
- * without the credentials of its own environment and the daemon's, which it may have printed.
+ * Returns a child's standard error in a form fit for the caller: without terminal control codes and without credentials of its own environment and
+ * the daemon's, which it may have printed.
  */
 export function lastWords(stderr: string, ...environments: readonly Environment[]): string {
   if (stderr === "") return "";

@@ -1,26 +1,23 @@
 const NEWLINE = 10;
 const RETURN = 13;
 
-/** How a stream is cut into lines. */
+/** Options of splitting a stream into lines. */
 export interface LinesOptions {
   /** The longest line in bytes, without its end. */
   readonly maxBytes: number;
   readonly line: (text: string) => void;
-  /** Called once for a longer line; nothing is handed over after it. Without it a longer line is cut and goes on at the next one. */
+  /** Called once for an overlong line, after which no more lines are passed. Without it an overlong line is truncated and reading continues at the next one. */
   readonly tooLong?: () => void;
 }
 
-/** Cuts a byte stream into lines at `\n` (a `\r` before it goes too). */
+/** Splits a byte stream into lines at `\n`; a preceding `\r` is removed too. */
 export interface Lines {
   push(chunk: Buffer): void;
-  /** Hands over what came after the last line end. */
+  /** Passes the text after the last line end. */
   end(): void;
 }
 
-/**
- * Each byte is looked at once and copied at most once, however long the line. Bytes that are no UTF-8 come as U+FFFD; a character
- * cut by a chunk border arrives whole.
- */
+/** Each byte is read once and copied at most once, however long the line. Invalid UTF-8 becomes U+FFFD; a character split between chunks stays intact. */
 export function createLines({ maxBytes, line, tooLong }: LinesOptions): Lines {
   let pieces: Buffer[] = [];
   let length = 0;

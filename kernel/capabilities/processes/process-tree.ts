@@ -2,14 +2,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { RUN_VARIABLE } from "./child-env.ts";
 
-/** A process, told from a later one with the same id by its start time. */
+/** A process, distinguished from a later one with the same id by its start time. */
 export interface Member {
   readonly pid: number;
   /** Clock ticks since boot. */
   readonly start: number;
 }
 
-/** By what the processes of one run, or of one daemon, are recognised. */
+/** Marks by which the processes of one run, or of one daemon, are recognised. */
 export interface Tree {
   /** Processes known to belong to it; their descendants do too. */
   readonly known: readonly Member[];
@@ -17,7 +17,7 @@ export interface Tree {
   readonly leader?: number;
   /** The value of the mark in their environment; with a `.` at its end, the beginning of the value. */
   readonly mark: string;
-  /** Older processes are not asked for the mark. Default: the start of the oldest known. */
+  /** The mark of processes started before this time is not read. Default: the start time of the oldest known one. */
   readonly since?: number;
 }
 
@@ -25,9 +25,9 @@ interface ProcessRow extends Member {
   readonly parent: number;
   readonly group: number;
   readonly session: number;
-  /** A zombie: nothing of it runs any more. */
+  /** A zombie: it has exited and is not reaped yet. */
   readonly dead: boolean;
-  /** The value of `SVC_RUN` in its environment, empty for none; read when first asked for. */
+  /** The value of `SVC_RUN` in its environment, empty for none; read lazily. */
   mark?: string;
 }
 
@@ -47,9 +47,8 @@ function isAlive(member: Member): boolean {
 }
 
 /**
- * Ends a tree: SIGTERM to all of it, SIGKILL to what is left after `graceMs`. The tree is looked up anew before each kill, since
- * it may grow while it dies. `survivors` is empty unless a process belongs to another user. Without /proc it ends the process
- * group of the leader and can name no process.
+ * Ends a tree: SIGTERM to all of it, SIGKILL to the rest after `graceMs`. The tree is looked up anew before each kill, since it may grow while it
+ * dies. `survivors` is empty unless a process belongs to another user. Without /proc it ends the process group of the leader and can name no process.
  */
 export async function endTree(tree: Tree, graceMs: number): Promise<{ readonly found: readonly Member[]; readonly survivors: readonly Member[] }> {
   if (rowOf(process.pid) === undefined) {
@@ -132,7 +131,7 @@ function signal(members: readonly Member[], name: NodeJS.Signals): void {
     try {
       process.kill(member.pid, name);
     } catch {
-      // Gone meanwhile, or another user's: the next look tells.
+      // The process is gone or belongs to another user: the next check finds out.
     }
   }
 }
@@ -140,7 +139,7 @@ function signal(members: readonly Member[], name: NodeJS.Signals): void {
 let looking: Promise<readonly ProcessRow[]> | undefined;
 let following: Promise<readonly ProcessRow[]> | undefined;
 
-/** A look at all processes that begins after the call; those who ask during one look share the next. */
+/** Scans all processes, beginning after the call; calls during one scan share the next. */
 function look(): Promise<readonly ProcessRow[]> {
   const done = () => {
     looking = following;
@@ -182,7 +181,7 @@ function rowOf(pid: number): ProcessRow | undefined {
   return { pid, parent: Number(fields[1]), group: Number(fields[2]), session: Number(fields[3]), start: Number(fields[19]), dead };
 }
 
-/** This process and those above it: one of our own children may have started this daemon. */
+/** Returns this process and its ancestors: one of our own children may have started this daemon. */
 function ancestors(rows: readonly ProcessRow[]): ReadonlySet<number> {
   const parents = new Map(rows.map(({ pid, parent }) => [pid, parent]));
   const above = new Set<number>();
@@ -196,7 +195,7 @@ function markOf(pid: number): string {
     const entries = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
     return entries.find((each) => each.startsWith(entry))?.slice(entry.length) ?? "";
   } catch {
-    // Gone, or another user's.
+    // The process is gone, or belongs to another user.
     return "";
   }
 }

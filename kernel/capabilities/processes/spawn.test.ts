@@ -303,12 +303,12 @@ describe("the end", () => {
   });
 
   it.each([
-    ["timeout", (options: Partial<SpawnOptions>) => ({ options: { ...options, timeoutMs: 50 }, act: () => undefined })],
+    ["timeout", (options: Partial<SpawnOptions>) => ({ options: { ...options, timeoutMs: 50 }, act: (): void => undefined })],
     [
       "aborted",
       (options: Partial<SpawnOptions>) => {
         const controller = new AbortController();
-        return { options: { ...options, signal: controller.signal }, act: () => controller.abort() };
+        return { options: { ...options, signal: controller.signal }, act: (): void => controller.abort() };
       },
     ],
   ] as const)("tells '%s' where the kernel ended it", async (reason, prepare) => {

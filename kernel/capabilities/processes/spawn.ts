@@ -5,24 +5,24 @@ import { startChild } from "./child.ts";
 import { openChildRecords } from "./child-records.ts";
 import { sweepOrphans } from "./sweep.ts";
 
-/** What children are made of. */
+/** Dependencies of starting children. */
 export interface SpawnDeps {
   /** Marks the children of one data folder: the beginning of the variable `SVC_RUN` in their environment. */
   readonly marker: string;
   /** The daemon's environment, of which a child gets only a named few. */
   readonly baseEnv: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
-  /** Keeps the process of a task, so that a later daemon can end it. `identity` tells it from a later process with the same id. */
+  /** Stores the process of a task, so that a later daemon can end it. `identity` distinguishes it from a later process with the same id. */
   readonly record?: (taskId: string, pid: number, identity: string) => Promise<void>;
 }
 
-/** `ctx.spawn` of one plugin, and the way to end what it started. */
+/** `ctx.spawn` of one plugin, with the method that ends its children. */
 export interface Spawner extends Spawn {
-  /** Stops every child that still runs, each with its tree. Resolves when they are gone; from then on none starts. */
+  /** Stops every running child with its tree. Resolves when they have ended; from then on none starts. */
   stopAll(): Promise<void>;
 }
 
-/** The capability `spawn`. First ends what an earlier daemon of the same data folder left running. */
+/** Creates the capability `spawn`. First ends orphans of an earlier daemon of the same data folder. */
 export async function spawnCapability({ env, log, store, files }: LibraryDeps): Promise<LoadedCapability<Spawn>> {
   const marker = folderMark(files.dataFolder);
   const { record, earlier } = await openChildRecords(store, marker);
@@ -32,7 +32,7 @@ export async function spawnCapability({ env, log, store, files }: LibraryDeps): 
     make({ id, onEnd }) {
       const spawner = createSpawn({ marker, log: log.child(id), baseEnv: env, record });
       spawners.add(spawner);
-      // Kept until its last child is gone: a stop of the kernel waits for that.
+      // Kept until its last child has ended: a stop of the kernel waits for it.
       onEnd(() => void spawner.stopAll().finally(() => spawners.delete(spawner)));
       return spawner;
     },

@@ -2,7 +2,7 @@ import type { Log } from "@svc/sdk";
 import { processIdentity } from "../../base/process-identity.ts";
 import { endTree, type Member, memberOf } from "./process-tree.ts";
 
-/** Which processes are orphans. */
+/** Marks of orphans. */
 export interface SweepOptions {
   /** The marker given to `createSpawn`. */
   readonly marker: string;
@@ -14,8 +14,8 @@ export interface SweepOptions {
 }
 
 /**
- * Ends what an earlier daemon of the same data folder left running; children of other daemons carry another mark and are not
- * touched. Call it before the first spawn. Resolves with the process ids it found.
+ * Ends processes that an earlier daemon of the same data folder left running; children of other daemons carry another mark and are not touched. Call
+ * it before the first spawn. Resolves with the ids of the processes found.
  */
 export async function sweepOrphans({ marker, recorded = [], log, graceMs = 3000 }: SweepOptions): Promise<readonly number[]> {
   const known = recorded.flatMap(({ pid, identity }): Member[] => {

@@ -8,12 +8,12 @@ export interface PoolLimits {
   readonly sweepIntervalSeconds: number;
 }
 
-/** What the pool is made of. The clock and the limits are asked each time, so that a reload takes effect at the next look. */
+/** Dependencies of the pool. Clock and limits are read each time, so that a reload takes effect at the next sweep. */
 export interface PoolDeps {
   readonly limits: () => PoolLimits;
   /** Milliseconds that only grow. */
   readonly now?: () => number;
-  /** How many things are kept or in use at most; a warm process takes some 120 MB. */
+  /** Upper limit of entries kept or in use; a warm process takes some 120 MB. */
   readonly room?: number;
   readonly failed: (owner: string, error: unknown) => void;
 }
@@ -22,9 +22,9 @@ export interface PoolDeps {
 export interface Pool {
   /** The pool as one plugin sees it. */
   for(owner: string): Warm;
-  /** Stops what has been idle for longer than `maxAgeSeconds`. Called by itself every `sweepIntervalSeconds`. */
+  /** Stops entries idle for longer than `maxAgeSeconds`. Called automatically every `sweepIntervalSeconds`. */
   sweep(): void;
-  /** Stops what a plugin, or all of them, kept. Resolves when it is gone. */
+  /** Stops the kept entries of one plugin, or of all. Resolves when they have ended. */
   end(owner?: string): Promise<void>;
 }
 
@@ -50,7 +50,7 @@ export function warmCapability({ config, log }: LibraryDeps): LoadedCapability<W
   };
 }
 
-/** The pool behind the capability `warm` (001:L99-100). It never stops what is in use. */
+/** The pool behind the capability `warm` (001:L99-100). It never stops an entry in use. */
 export function createPool({ limits, now = () => performance.now(), room = 8, failed }: PoolDeps): Pool {
   const idle = new Map<string, IdleThing>();
   const taken = new Map<string, string>();
@@ -67,7 +67,7 @@ export function createPool({ limits, now = () => performance.now(), room = 8, fa
     }
   }
 
-  /** The one idle for longest goes, if it has been idle for long enough. */
+  /** Ends the process that has been idle longest, if it has been idle for long enough. */
   function makeRoom(): boolean {
     if (idle.size + taken.size < room) return true;
     const oldest = [...idle].sort(([, left], [, right]) => left.idleSince - right.idleSince)[0];

@@ -9,7 +9,7 @@ export interface WorkingTree extends Tree {
 /** Of every kernel in this process; the mark begins with that of the data folder. */
 const trees = new Set<WorkingTree>();
 
-/** From now on its processes are known to work for its task. Call what it answers when all of them have ended. */
+/** Registers the tree as working for its task. Call the returned function when all of its processes have ended. */
 export function beginWork(tree: WorkingTree): () => void {
   trees.add(tree);
   return () => void trees.delete(tree);
@@ -17,7 +17,7 @@ export function beginWork(tree: WorkingTree): () => void {
 
 const NONE: readonly WorkingTree[] = [];
 
-/** Those that a daemon on this data folder has started. Asked with each request: where no program works, nothing is worked out. */
+/** Returns the trees that a daemon on this data folder has started. Called for each request: cheap where no program works. */
 export function workingTrees(dataFolder: string): readonly WorkingTree[] {
   if (trees.size === 0) return NONE;
   const marker = `${folderMark(dataFolder)}.`;

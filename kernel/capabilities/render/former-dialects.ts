@@ -1,11 +1,11 @@
 import type { Markup } from "@svc/sdk";
 
 /*
- * Generation 1 of the plugin API let a channel name its platform's markup. Channels built against it still do, and get these; a channel
- * written today brings its own (`traits.markup`). Nothing is added here, and all of it goes with `API_FLOOR` 2.
+ * Generation 1 of the plugin API let a channel name its platform's markup. Channels built against it still do, and get these; a channel written today
+ * provides its own (`traits.markup`). Nothing is added here, and all of it is removed with `API_FLOOR` 2.
  */
 const HTML = { "&": "&amp;", "<": "&lt;", ">": "&gt;" };
-/** A fence within the words would end the block: it gets an invisible break. */
+/** A fence within the text would end the block: break it with an invisible character. */
 const FENCE = { "```": "``\u200b`" };
 
 const telegram: Markup = {

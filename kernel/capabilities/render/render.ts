@@ -22,7 +22,7 @@ type OpenMarks = ReadonlySet<string>;
 
 const NOTHING_OPEN: OpenMarks = new Set();
 const BOLD: OpenMarks = new Set(["bold"]);
-/** What may be clicked. Anything else stays words. */
+/** Addresses rendered as links. Any other stays text. */
 const SAFE_ADDRESS = /^(?:https?:\/\/|mailto:|tel:|tg:)/i;
 
 /** The capability `render`: one for all plugins. */

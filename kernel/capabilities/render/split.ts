@@ -1,9 +1,9 @@
 import type { Render } from "@svc/sdk";
 
-/** In what a platform counts its limit. */
+/** Unit of a platform's length limit. */
 export type Unit = Parameters<Render["split"]>[2];
 
-/** A part of the text as it stands in the original, and the fence lines added around it. */
+/** A part of the original text, and the fence lines added around it. */
 export interface Piece {
   readonly open: string;
   readonly text: string;
@@ -27,7 +27,7 @@ const graphemes = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 /** The longest grapheme that is looked for, in UTF-16 units. */
 const GRAPHEME_REACH = 64;
 
-/** How much of the line after a cut is looked at, to see whether it is a fence. */
+/** Number of characters after a cut that are checked for a fence. */
 const SIGHT = 128;
 
 /** The length of a text as a platform counts it. */
@@ -109,7 +109,7 @@ function choose(text: string, from: number, end: number, fenceBefore: Fence | un
     fence = after;
     start = next;
   }
-  // What is left of the window is a part of one line.
+  // The rest of the window is part of one line.
   const word = wordEnd(text, start, end);
   const inLine = (at: number): Cut => ({ at, fence });
   if (paragraph !== undefined && paragraph.at > half) return paragraph;
@@ -140,7 +140,7 @@ function graphemeEnd(text: string, from: number, end: number): number {
   return found !== undefined && found.index > 0 ? start + found.index : end;
 }
 
-/** Nothing where fence lines would take half of each piece: then the block goes on as plain text. */
+/** Empty if fence lines would take half of each piece: then the block continues as plain text. */
 function opening(fence: Fence | undefined, limit: number, unit: Unit): string {
   if (fence === undefined) return "";
   const { indent, mark, language } = fence;

@@ -1,6 +1,6 @@
 import type { Markup } from "@svc/sdk";
 
-/** Writes what markdown means in one platform's markup. Inner texts are written already; `words` and `code` get the words as they are. */
+/** Writes markdown elements in one platform's markup. Inner texts are already rendered; `words` and `code` receive raw text. */
 export interface Writer {
   words(words: string): string;
   bold(inner: string): string;

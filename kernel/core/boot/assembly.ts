@@ -11,7 +11,7 @@ import { type CoreOptions, requireKnownOptions } from "./options.ts";
 import { Settings } from "./settings.ts";
 import type { StatusPart } from "./status-port.ts";
 
-/** What a kernel is made of, whether it runs or not: nothing of it is open. */
+/** Static parts of a kernel, whether it runs or not: none of them is open. */
 export interface Assembly {
   readonly parts: KernelParts;
   readonly locations: Locations;
@@ -26,7 +26,10 @@ export interface Assembly {
   readonly status: StatusPart;
 }
 
-/** Steps 1 and 2 of a kernel's life: read the configuration with the plugins it asks for, and build what needs nothing open. Throws `SVC_CONFIG_*`, `SVC_KERNEL_OPTION`. */
+/**
+ * Steps 1 and 2 of a kernel's life: reads the configuration, loads its plugins, builds what needs no open resource. Throws `SVC_CONFIG_*`,
+ * `SVC_KERNEL_OPTION`.
+ */
 export async function assemble(options: CoreOptions, parts: KernelParts): Promise<Assembly> {
   requireKnownOptions(options);
   const locations = locationsOf(options);
@@ -53,7 +56,7 @@ export async function assemble(options: CoreOptions, parts: KernelParts): Promis
   return build({ parts, locations, host, configuration: await readConfiguration(document, host), log: options.log, now: options.now ?? Date.now });
 }
 
-/** What `build` needs: a configuration that was read, and where log lines go. */
+/** Dependencies of `build`: the configuration that was read, and the destination of log lines. */
 export interface BuildDeps extends Pick<Assembly, "parts" | "locations" | "host" | "now"> {
   readonly configuration: Configuration;
   readonly log: CoreOptions["log"];

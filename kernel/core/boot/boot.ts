@@ -15,7 +15,7 @@ import { buildRuntime, type Runtime } from "./runtime.ts";
 import type { StatusEvents } from "./status-port.ts";
 import type { UndoList } from "./undo-list.ts";
 
-/** What a start needs, and whom it tells how far it has come. */
+/** Dependencies of a start, and the callbacks that report its progress. */
 export interface BootDeps {
   readonly assembly: Assembly;
   readonly options: CoreOptions;
@@ -34,16 +34,16 @@ export interface BootDeps {
   onLost(error: Error): void;
 }
 
-/** What a start found of earlier ones. */
+/** Leftovers of earlier runs that a start found. */
 export interface Booted {
   /** The start that followed the latest crash, in Unix milliseconds. */
   readonly crashedAt: number | undefined;
-  /** Tasks put back to work, and tasks that were not, whose senders were told. */
+  /** Tasks that were resumed, and tasks that were not and whose senders were notified. */
   readonly resumed: number;
   readonly reported: number;
 }
 
-/** Steps 3 to 8 of a kernel's life. Throws what the first failing step throws; then `deps.steps` holds what there is to undo. */
+/** Steps 3 to 8 of a kernel's life. Throws the error of the first failing step; `deps.steps` then holds the steps to undo. */
 export async function boot(deps: BootDeps): Promise<Booted> {
   const { assembly, options, http, workspaces, status, steps } = deps;
   const { parts, locations, host, node, settings, log, bus, now } = assembly;
@@ -65,12 +65,12 @@ export async function boot(deps: BootDeps): Promise<Booted> {
     () => openState(assembly, options.store),
     (opened) => opened.close(),
   );
-  // What an earlier run of this node had leased is free again: the folder is ours alone.
+  // Release the leases of an earlier run of this node: the data folder is ours alone.
   await store.reclaim(node.id);
   const work = store.work === undefined ? parts.work : await parts.sharedWork();
   const runtime = await steps.step(
     "the runtime",
-    () => buildRuntime({ assembly, http, store, work, health: deps.health, reload: deps.reload }),
+    () => buildRuntime({ assembly, http, store, work, health: deps.health, reload: deps.reload, offered: options.offered }),
     (built) => built.close(),
   );
   deps.onRuntime(runtime);
@@ -78,14 +78,14 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   store.onFailure(deps.onLost);
   store.onDrain(() => options.onDrain?.());
   lock?.watch((reason) => deps.onLost(fail("SVC_LOCK_LOST", { reason })));
-  // An engine cannot start in a folder that is not there. An embedded kernel without a data folder makes none.
+  // An engine cannot start in a missing folder. An embedded kernel without a data folder creates none.
   const making = onDisk ? workspaces.make(settings.agents.list()) : undefined;
   const { exposures } = await parts.exposures();
   for (const problem of exposures(settings.configuration, dataFolder)) log.warn(describeProblem(problem));
 
   // 4 set up
   await runtime.capabilities.ensure(host.declared());
-  // Plugins hear events until they are stopped.
+  // Plugins receive events until they are stopped.
   let unsubscribe = () => {};
   steps.defer("the hook emit", () => unsubscribe());
   steps.defer("the plugins", () => host.stop());
@@ -104,8 +104,7 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   await host.start();
   status.plugins(host.statuses());
 
-  // 8 work
-  // What is on the wire when the kernel stops still has its channel; what is not waits in the outbox.
+  // 8 work A delivery in progress when the kernel stops still has its channel; the others wait in the outbox.
   steps.defer("the outbox", () => runtime.deliveries.stop());
   await runtime.deliveries.start();
   // Closed first: a later request would find everything else closing. Once closed, it is not closed again above.

@@ -9,7 +9,7 @@ import type { Kernel } from "./kernel-api.ts";
 /** A request of any server on node:http: its own, Express's, Koa's. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** What is used of a fastify application (5.x) that carries the routes of a kernel. */
+/** The used part of a fastify application (5.x) that carries the routes of a kernel. */
 export interface CarryingApp {
   readonly prefix: string;
   all(path: string, handler: () => undefined): unknown;
@@ -38,9 +38,9 @@ export interface ServerAddress extends Address {
   readonly name: string;
 }
 
-/** What the HTTP servers of a kernel stand on; functions are asked when their answer matters. */
+/** Dependencies of the HTTP servers of a kernel; functions are called when their answer matters. */
 export interface HttpDeps {
-  /** Whose routes the kernel's own server serves; undefined where it serves none. */
+  /** The kernel whose routes its own server serves; undefined where it serves none. */
   readonly kernel: Kernel | undefined;
   /** Ports may be opened; else the servers are only there to be mounted. */
   readonly listen: boolean;
@@ -51,7 +51,7 @@ export interface HttpDeps {
   readonly instance: () => string | undefined;
   readonly routes: () => ReturnType<typeof routesOf>;
   readonly authorities: () => readonly Authority[];
-  /** What plugins declare that bearers can hold. */
+  /** Scopes that plugins declare and bearers can hold. */
   readonly scopes: ScopeTable;
   readonly log: RootLog;
 }

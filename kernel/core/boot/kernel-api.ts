@@ -9,7 +9,7 @@ import type { Address, HttpServing, RequestHandler, ServerAddress } from "./http
 import type { RestartRequest } from "./maintenance-port.ts";
 import type { AgentAbilities, ChannelStatus } from "./status-port.ts";
 
-/** What happened to a reload, in the words of the HTTP answer. */
+/** Result of a reload, as text of the HTTP answer. */
 export interface ReloadReport {
   readonly reloaded: boolean;
   /** Configuration paths that changed. */
@@ -37,7 +37,7 @@ export interface PluginStatus {
   readonly isolation?: ProcessStatus & { readonly walls: readonly string[] };
 }
 
-/** What `/health` answers. */
+/** Answer of `/health`. */
 export interface Health {
   readonly ok: boolean;
   readonly state: "starting" | "running" | "draining" | "stopped";
@@ -52,20 +52,20 @@ export interface Health {
   readonly lastCrash?: string;
   readonly tasks: { readonly running: number; readonly queued: number };
   readonly plugins: readonly PluginStatus[];
-  /** What a person should look at, one sentence each. Empty when all is well. */
+  /** Problems for a person, one sentence each. Empty when healthy. */
   readonly problems: readonly string[];
 }
 
 /** Tasks, as the kernel's own entries use them. */
 export interface KernelTasks extends Tasks {
   /**
-   * For a caller who lost the answer and asks again: waits for the end of a task that goes on, told by `listen` what happens from now on,
-   * and answers with its result. Undefined where none is left: the message was dropped, or is about to be reported after a restart.
+   * For a caller who retries after losing the answer: waits for the end of a running task, passes its events from now on to `listen`, and resolves
+   * with its result. Undefined if there is none: the message was dropped, or is about to be reported after a restart.
    */
   again(id: string, listen?: (event: TaskEvent) => void): Promise<TaskResult | undefined>;
 }
 
-/** A kernel: it runs between `start` and `stop`, as often as wanted. What needs a running one throws `SVC_KERNEL_STOPPED` else. */
+/** A kernel: runs between `start` and `stop`, any number of times. Methods that need a running one throw `SVC_KERNEL_STOPPED` otherwise. */
 export interface Kernel {
   readonly node: { readonly id: string; readonly name: string };
   readonly bus: Bus;
@@ -79,8 +79,8 @@ export interface Kernel {
   readonly defaultAgent: string | undefined;
   start(): Promise<void>;
   /**
-   * Refuse new work, wait for running turns as long as configured (or `drainSeconds`), then close everything. On the way out already:
-   * waits for its end, `drainSeconds: 0` ends the wait for running turns, and a restart that was asked for becomes a stop.
+   * Refuses new work, waits for running turns as long as configured (or `drainSeconds`), then closes everything. If a stop is already in progress:
+   * waits for its end, `drainSeconds: 0` ends the wait for running turns, and a requested restart becomes a stop.
    */
   stop(options?: { readonly drainSeconds?: number }): Promise<void>;
   health(): Health;
@@ -89,23 +89,23 @@ export interface Kernel {
   /** Reads the configuration anew. Throws `SVC_CONFIG_*` and leaves everything as it was where the new one cannot be used. */
   reload(): Promise<ReloadReport>;
   /**
-   * Asks for a restart and answers when it begins, in Unix milliseconds. Throws `SVC_RESTART_REFUSED`, `SVC_RESTART_UNSUPPORTED`,
-   * `SVC_DAEMON_DRAINING`, and `SVC_CONFIG_*` where the configuration could not start again.
+   * Requests a restart; resolves with its time, in Unix milliseconds. Throws `SVC_RESTART_REFUSED`, `SVC_RESTART_UNSUPPORTED`, `SVC_DAEMON_DRAINING`,
+   * and `SVC_CONFIG_*` if the configuration is not startable.
    */
   restart(request: RestartRequest): Promise<number>;
   /** Ways to build a context that plugins bring: values of a task's `contextStrategy`. */
   strategies(): readonly string[];
-  /** What an agent can do; asks its engine. Throws `SVC_AGENT_UNKNOWN`. */
+  /** Returns the abilities of an agent; queries its engine. Throws `SVC_AGENT_UNKNOWN`. */
   capability(agent: string): Promise<AgentAbilities>;
   /** The channels of the plugins that are live now, by name. */
   channels(): Promise<readonly ChannelStatus[]>;
-  /** Asks a channel's platform who we are. Throws `SVC_CHANNEL_UNKNOWN`, `SVC_CHANNEL_UNTESTABLE`, `SVC_CHANNEL_TEST`, `SVC_PLUGIN_TIMEOUT`. */
+  /** Returns our account on a channel's platform. Throws `SVC_CHANNEL_UNKNOWN`, `SVC_CHANNEL_UNTESTABLE`, `SVC_CHANNEL_TEST`, `SVC_PLUGIN_TIMEOUT`. */
   testChannel(name: string, signal: AbortSignal): Promise<string>;
   /** Tools that plugins offer to this agent. */
   tools: KernelTools["list"];
-  /** Runs one for an agent. Throws `SVC_TOOL_UNKNOWN`, also for a tool that this agent has not, `SVC_PLUGIN_TIMEOUT`, and what the tool throws. */
+  /** Runs a tool for an agent. Throws `SVC_TOOL_UNKNOWN`, also for a tool that this agent does not have, `SVC_PLUGIN_TIMEOUT`, and the error of the tool. */
   runTool: KernelTools["run"];
-  /** What is known of a program on this machine that says for which task it runs. */
+  /** Verifies a local program's claim about the task that it runs for. */
   caller: KernelTools["caller"];
   /** Routes of the plugins that are live now. */
   routes(): ReturnType<typeof routesOf>;
@@ -115,14 +115,14 @@ export interface Kernel {
    */
   routesPlugin(server?: string): ReturnType<HttpServing["mount"]>;
   /**
-   * The same for node:http and what stands on it: `app.use("/svc", await kernel.handler())` in Express, before its body parsers. It ends
-   * each request, and lasts until the kernel stops.
+   * A request handler for node:http and frameworks on top of it: `app.use("/svc", await kernel.handler())` in Express, before its body parsers. It
+   * ends each request, and is valid until the kernel stops.
    */
   handler(server?: string): Promise<RequestHandler>;
   /** Where the HTTP API listens. */
   readonly address: Address | undefined;
   /** Where the servers of plugins listen. */
   readonly servers: readonly ServerAddress[];
-  /** Was this stray error a plugin's of this kernel? Then it is counted against it and the process may go on. Of several kernels, ask each. */
+  /** Counts an uncaught error against the plugin of this kernel that caused it; if true, the process may continue. With several kernels, call each. */
   stray(error: unknown): boolean;
 }

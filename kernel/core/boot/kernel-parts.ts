@@ -14,7 +14,7 @@ import type { SchedulePart } from "./schedule-port.ts";
 import type { SettingsPart } from "./settings-port.ts";
 import type { StatusPart } from "./status-port.ts";
 
-/** What others on this machine could see of the daemon's own files. */
+/** Check of the permissions with which others on this machine could read the daemon's own files. */
 export interface ExposurePart {
   exposures(configuration: Configuration, dataFolder: string): readonly ConfigProblem[];
 }
@@ -36,7 +36,7 @@ export interface KernelParts {
   readonly defaultStore: DefaultStore;
   readonly delivery: DeliveryPart;
   readonly work: WorkPart;
-  /** In its place where the store is one that several daemons may use; for one run of the kernel. */
+  /** Used in place of `work` if several daemons may share the store; for one run of the kernel. */
   sharedWork(): Promise<WorkPart>;
   readonly actions: ActionPart;
   readonly schedule: SchedulePart;

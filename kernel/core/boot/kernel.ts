@@ -5,10 +5,10 @@
  *   2 build     settings, log, bus, HTTP routes
  *   3 open      data folder lock, local secret, store, runtime              fails: SVC_DAEMON_RUNNING, SVC_STORE_*     boot.ts
  *   4 set up    each plugin's setup; a broken one is listed and left out
- *   5 readmit   what a crash or stop left unfinished is queued again, before anything new can come in
- *   6 listen    HTTP, if asked for: work is taken, and waits behind what was readmitted
+ *   5 readmit   unfinished work of a crash or stop is requeued, before new messages can enter
+ *   6 listen    HTTP, if asked for: messages are accepted, and queue behind the readmitted ones
  *   7 start     each plugin's start, side by side, each with its limit
- *   8 work      the work begins, in the old order; what is not resumed is reported
+ *   8 work      turns begin, in the old order; tasks that are not resumed are reported
  *   9 run       and reload                                                                                             lifecycle.ts, reload.ts
  *  10 leave     at a stop or restart: refuse, drain, interrupt; then undo the steps of 3 to 8, the last first          shutdown.ts
  */
@@ -22,7 +22,7 @@ import type { MaintenancePart, RestartRequest } from "./maintenance-port.ts";
 import type { CoreOptions } from "./options.ts";
 import type { AgentAbilities, ChannelStatus } from "./status-port.ts";
 
-/** Make a kernel: reads and checks the configuration and imports the plugins it asks for. Throws `SVC_CONFIG_*` when it cannot run. */
+/** Creates a kernel: reads and checks the configuration and imports the plugins it names. Throws `SVC_CONFIG_*` if the configuration is not valid. */
 export async function createKernel(options: CoreOptions, parts: KernelParts): Promise<Kernel> {
   const assembly = await assemble(options, parts);
   return new PluginKernel(assembly, options, await parts.http(), await parts.maintenance());

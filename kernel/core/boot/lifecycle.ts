@@ -14,14 +14,14 @@ import { createShutdown, type Shutdown } from "./shutdown.ts";
 import type { StatusEvents } from "./status-port.ts";
 import { UndoList } from "./undo-list.ts";
 
-/** Where a kernel stands in its life, with what there is of it. */
+/** The phase of a kernel's life, with the resources it has in it. */
 type Phase =
   | { readonly at: "stopped" }
   | { readonly at: "starting"; readonly runtime: Runtime | undefined }
   | { readonly at: "running"; readonly runtime: Runtime }
   | { readonly at: "leaving"; readonly runtime: Runtime };
 
-/** What a lifecycle moves. */
+/** Dependencies of the lifecycle. */
 export interface LifecycleDeps {
   readonly assembly: Assembly;
   readonly options: CoreOptions;
@@ -37,7 +37,7 @@ export class Lifecycle {
   readonly #status: StatusEvents;
   readonly #workspaces: Workspaces;
   readonly #shutdown: Shutdown;
-  /** What has to be undone when it stops. */
+  /** Steps to undo at a stop. */
   readonly #steps: UndoList;
   #phase: Phase = { at: "stopped" };
   #startedAt: number;
@@ -78,7 +78,7 @@ export class Lifecycle {
   get instance(): string | undefined {
     return this.#instance;
   }
-  /** What exists between `start` and `stop`. Throws `SVC_KERNEL_STOPPED` where there is none. */
+  /** Returns the runtime between `start` and `stop`. Throws `SVC_KERNEL_STOPPED` outside of that. */
   get runtime(): Runtime {
     const runtime = this.#running;
     if (runtime === undefined) throw fail("SVC_KERNEL_STOPPED");
@@ -134,7 +134,7 @@ export class Lifecycle {
 
   /** As `Kernel.stop`. */
   async stop(drainSeconds: number | undefined): Promise<void> {
-    // A start that is under way ends first: half of it could not be ended in good order.
+    // A start in progress finishes first: a partial start cannot be stopped in order.
     if (this.#phase.at === "starting") await this.#starting;
     if (this.#phase.at !== "stopped") await this.#shutdown.stop(drainSeconds);
   }
@@ -181,7 +181,7 @@ export class Lifecycle {
   /** As `Kernel.restart`. */
   async restart(request: RestartRequest): Promise<number> {
     if (this.#phase.at !== "running") throw fail("SVC_DAEMON_DRAINING");
-    // What could not start again must not be stopped for it.
+    // Validate first: do not stop a daemon that could not start again.
     await readConfiguration(this.#assembly.locations.reopen(), this.#assembly.host);
     return this.#shutdown.restart(request);
   }

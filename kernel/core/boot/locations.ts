@@ -14,11 +14,11 @@ export interface Locations {
   /** The data folder; nothing is in it unless `onDisk`. */
   readonly dataFolder: string;
   readonly onDisk: boolean;
-  /** What plugins write goes there: the data folder, or a temporary one that goes when the kernel stops. */
+  /** Folder for the state of plugins: the data folder, or a temporary one that is removed when the kernel stops. */
   readonly stateFolder: string;
   /** The environment as it was when the kernel was made. */
   readonly env: NodeJS.ProcessEnv;
-  /** The document as it is now, or with another text of its file, with the environment as it is now. Throws `SVC_CONFIG_*`. */
+  /** Reads the document again, or another text in place of its file, with the current environment. Throws `SVC_CONFIG_*`. */
   reopen(text?: string): ConfigDocument;
 }
 

@@ -9,15 +9,13 @@ import type { Settings } from "./settings.ts";
 export interface Workspaces {
   /** Why an agent has none, for people, by agent. */
   readonly problems: ReadonlyMap<string, string>;
-  /**
-   * Makes what is missing. Resolves when all were tried, after 2 s at the latest. A later call takes the place of an earlier one.
-   */
+  /** Creates missing workspaces. Resolves when all were tried, after 2 s at the latest. A later call replaces an earlier one. */
   make(agents: readonly Agent[]): Promise<void>;
-  /** Tries once more what failed. */
+  /** Retries what failed. */
   again(): Promise<void>;
 }
 
-/** What is looked after while the daemon runs. */
+/** Dependencies of the maintenance of a running daemon. */
 export interface MaintenanceDeps {
   readonly runtime: Pick<Runtime, "store" | "core" | "schedule">;
   readonly workspaces: Workspaces;
@@ -32,13 +30,13 @@ export interface MaintenanceDeps {
   address(): Address | undefined;
 }
 
-/** Who asks for a restart, and why. */
+/** Origin and reason of a restart request. */
 export interface RestartRequest {
   readonly by?: string;
   readonly reason?: string;
 }
 
-/** What the requests stand on. `now` is asked again while one is scheduled, so that a clock that is set counts. */
+/** Dependencies of restart requests. `now` is called again while one is scheduled, so that a change of the clock counts. */
 export interface RestartDeps {
   config(): Readonly<Record<string, unknown>>;
   now(): number;
@@ -49,21 +47,21 @@ export interface RestartDeps {
 /** The requests to restart: at most one is scheduled, the earliest. */
 export interface Restarts {
   /**
-   * Judges a request and answers when it begins, in Unix milliseconds; never before the caller has had its answer. Throws
-   * `SVC_RESTART_UNSUPPORTED` and `SVC_RESTART_REFUSED`.
+   * Returns when a requested restart begins, in Unix milliseconds; never before the response is sent. Throws `SVC_RESTART_UNSUPPORTED`,
+   * `SVC_RESTART_REFUSED`.
    */
   ask(request: RestartRequest): number;
-  /** Forgets what is scheduled. */
+  /** Cancels the scheduled restart. */
   cancel(): void;
   /** Does a restart give up rather than interrupt work that still runs after the drain? */
   isIdleOnly(): boolean;
 }
 
-/** The room that looks after what a daemon keeps and when it may restart: workspaces, how long and how much is kept, rules of restarts. */
+/** Port of `kernel/maintenance`: workspaces, retention of the stored state, rules for restarts. */
 export interface MaintenancePart {
   createRestarts(deps: RestartDeps): Restarts;
-  /** `onChange` hears the problems when an agent lost its folder or has it again. */
+  /** `onChange` receives the problems when an agent's folder disappears or is back. */
   createWorkspaces(log: Log, onChange: (problems: ReadonlyMap<string, string>) => void): Workspaces;
-  /** Starts what is done beside the work, now and then: it ends with the schedule. */
+  /** Starts the periodic maintenance jobs: they end with the schedule. */
   startMaintenance(deps: MaintenanceDeps): Promise<void>;
 }

@@ -2,10 +2,7 @@ import type { StoreDriver } from "@svc/sdk";
 import { type StateStore, stateStore } from "../../base/state-store.ts";
 import type { Assembly } from "./assembly.ts";
 
-/**
- * Opens the state: with the driver that the embedding program gave, else with the store's plugin, which is set up before all others.
- * Throws `SVC_STORE_*`.
- */
+/** Opens the state: with the driver of the embedding program, else with the store plugin, which is set up before all others. Throws `SVC_STORE_*`. */
 export async function openState({ host, settings, locations, node, log, now }: Assembly, given?: StoreDriver): Promise<StateStore> {
   if (given !== undefined) return stateStore(given);
   const { onDisk, dataFolder, env } = locations;

@@ -1,10 +1,10 @@
-import type { Plugin, StoreDriver } from "@svc/sdk";
+import type { OfferedPlugin, Plugin, StoreDriver } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { RootLog } from "../../base/log.ts";
 import { nearest } from "../../base/nearest.ts";
 import type { PhaseLimits } from "../host/hosted-plugin.ts";
 
-/** How a program embeds the kernel. Everything that touches the outside is off unless asked for. */
+/** Options of a program that embeds the kernel. Everything with an effect outside the process is off by default. */
 export interface CoreOptions {
   /** A path to svc.json, or its value. */
   readonly config: string | object;
@@ -12,18 +12,23 @@ export interface CoreOptions {
   readonly configText?: string;
   /** Where relative paths of the configuration start; default the file's folder, or the current one. */
   readonly folder?: string;
-  /** Where state is kept. Unset with a value as `config`: in memory, and what plugins write goes to a temporary folder that goes when the kernel stops. Default beside the file: `.svc`. */
+  /**
+   * Folder of the state. Unset with a value as `config`: state in memory, files of plugins in a temporary folder that is removed when the kernel
+   * stops. Default beside the file: `.svc`.
+   */
   readonly dataFolder?: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** Plugins handed over in code. */
+  /** Plugins passed in code. */
   readonly plugins?: readonly Plugin<never>[];
-  /** Package folders that are known and load only when the configuration asks for them. */
+  /** Package folders that are known and load only when the configuration names them. */
   readonly known?: readonly string[];
+  /** What could be installed beside `known`, for people: read each time somebody looks, and never by itself. */
+  readonly offered?: (() => readonly OfferedPlugin[] | Promise<readonly OfferedPlugin[]>) | undefined;
   /** Further folders in which packages named in `plugins` are looked up. */
   readonly searchFolders?: readonly string[];
   /** Where log lines go; default nowhere. */
   readonly log?: RootLog | { readonly level?: string; readonly destination: "stderr" | string; readonly pretty?: boolean };
-  /** Where state is kept in place of the database. What plugins write as files still goes to the data folder. */
+  /** Replaces the database of the state. Files of plugins still go to the data folder. */
   readonly store?: StoreDriver;
   /** Open the HTTP API on `node.bind`; default false. */
   readonly listen?: boolean;
@@ -32,9 +37,9 @@ export interface CoreOptions {
   readonly now?: () => number;
   /** State can no longer be kept: the program should end with 74 so that it is started anew. */
   readonly onFatal?: (error: Error) => void;
-  /** An operator asks this daemon to end, through the store: the program should stop the kernel in order. */
+  /** Called when an operator requests, through the store, that this daemon ends: the program should stop the kernel. */
   readonly onDrain?: () => void;
-  /** Called after a clean stop that `POST /restart` asked for: the program starts itself anew. Without it such a request is refused with 501. */
+  /** Called after a clean stop that `POST /restart` requested: the program should restart itself. If unset, such a request is refused with 501. */
   readonly onRestart?: () => void;
 }
 
@@ -46,6 +51,7 @@ const OPTIONS: Readonly<Record<keyof CoreOptions, true>> = {
   env: true,
   plugins: true,
   known: true,
+  offered: true,
   searchFolders: true,
   log: true,
   store: true,

@@ -5,7 +5,7 @@ import type { ReloadReport } from "./kernel-api.ts";
 import type { Workspaces } from "./maintenance-port.ts";
 import type { Runtime } from "./runtime.ts";
 
-/** Takes in the configuration as it is now. A reload is refused as a whole, with `SVC_CONFIG_*`: what can fail comes first. */
+/** Applies the current configuration. A reload is refused as a whole, with `SVC_CONFIG_*`: steps that can fail come first. */
 export async function reloadConfiguration(
   { locations, host, settings, bus, log }: Assembly,
   { contexts, capabilities, pipeline }: Runtime,

@@ -21,10 +21,11 @@ import { createScope } from "../host/scope.ts";
 import type { Assembly } from "./assembly.ts";
 import type { HttpServing } from "./http-port.ts";
 import type { KernelTasks, ReloadReport } from "./kernel-api.ts";
+import type { CoreOptions } from "./options.ts";
 import type { JobBook, Schedule } from "./schedule-port.ts";
 import type { SettingsAsker } from "./settings-port.ts";
 
-/** What exists between `start` and `stop`. */
+/** Parts that exist between `start` and `stop`. */
 export interface Runtime {
   readonly store: StateStore;
   readonly core: ScopedStore;
@@ -37,11 +38,11 @@ export interface Runtime {
   readonly traces: Traces;
   readonly tools: KernelTools;
   readonly contexts: ContextDeps;
-  /** Ends the schedule and what plugins use of the capabilities. The store stays open. */
+  /** Ends the schedule and the plugins' use of capabilities. The store stays open. */
   close(): Promise<void>;
 }
 
-/** What the runtime is built from, beside what the kernel is made of. */
+/** Dependencies of the runtime beside the static parts of the kernel. */
 export interface RuntimeDeps {
   readonly assembly: Assembly;
   readonly store: StateStore;
@@ -50,10 +51,11 @@ export interface RuntimeDeps {
   readonly http: Pick<HttpServing, "address" | "provide" | "requireServable" | "serveFile">;
   readonly health: () => Omit<DaemonHealth, "channels" | "listens" | "storeBytes">;
   readonly reload: () => Promise<ReloadReport>;
+  readonly offered?: CoreOptions["offered"];
 }
 
-/** Build everything that needs the store, in the order in which one stands on the other. */
-export function buildRuntime({ assembly, store, work = assembly.parts.work, http, health, reload }: RuntimeDeps): Runtime {
+/** Builds everything that needs the store, in the order of its dependencies. */
+export function buildRuntime({ assembly, store, work = assembly.parts.work, http, health, reload, offered }: RuntimeDeps): Runtime {
   const { bus, log, host, now, settings, parts } = assembly;
   const { env, configFile, folder, stateFolder: dataFolder } = assembly.locations;
   const core = store.scope("core");
@@ -66,9 +68,10 @@ export function buildRuntime({ assembly, store, work = assembly.parts.work, http
     log: log.child("schedule"),
     bus,
     now: store.time ?? now,
+    nodes: store.nodes,
   });
   const files = { dataFolder, folder, ...(configFile === undefined ? {} : { configFile }) };
-  // What came in through a channel may be sent on.
+  // Files received through a channel may be sent on.
   const mayLeave = (path: string) => ["plugins", MEDIA_FOLDER].some((own) => !protectedFiles(files, join(dataFolder, own)).holds(realOf(resolve(path))));
   const kernel = pluginScope(
     createScope("feature-kernel", () => {}),
@@ -125,13 +128,13 @@ export function buildRuntime({ assembly, store, work = assembly.parts.work, http
       failed,
     },
   );
-  // A reload belongs to no plugin, though one's change asks for it.
+  // A reload runs outside every plugin's scope, even if a plugin's change caused it.
   const outside = new AsyncResource("svc.settings");
   let editing: Promise<(asker: SettingsAsker) => Settings> | undefined;
   async function openSettings(): Promise<(asker: SettingsAsker) => Settings> {
     const { reopen: open } = assembly.locations;
     const { createSettings } = await assembly.parts.settings();
-    return createSettings({ file: configFile, dataFolder, host, log, bus, open, reload: () => outside.runInAsyncScope(reload) });
+    return createSettings({ file: configFile, dataFolder, host, log, bus, open, offered, reload: () => outside.runInAsyncScope(reload) });
   }
   const contexts: ContextDeps = {
     node: assembly.node,

@@ -1,4 +1,4 @@
-import type { Log, MissedMinutes, Store } from "@svc/sdk";
+import type { Log, MissedMinutes, Store, StoreNode } from "@svc/sdk";
 import type { Bus } from "../bus/bus.ts";
 
 /** Work by the clock: one tick a minute for any number of jobs. */
@@ -14,7 +14,7 @@ export interface Schedule {
   /** No job by the calendar runs until `resume`: minutes that pass meanwhile are missed ones. Resolves when that is noted. */
   hold(): Promise<void>;
   resume(): void;
-  /** Tells what was missed since an earlier schedule looked last, of the jobs that are here now as they were then, and notes from then on which there are. */
+  /** Reports the runs missed since the last tick of an earlier schedule, for the jobs that exist unchanged, and records the current jobs from then on. */
   since(earlier: Looked | undefined): Promise<void>;
   /** No further run starts. */
   stop(): void;
@@ -28,9 +28,11 @@ export interface MissedSpan {
   readonly count: number;
   /** There were more than were counted. */
   readonly more: boolean;
+  /** This daemon had claimed it: no other one has run it. */
+  readonly claimed?: true;
 }
 
-/** How far a schedule has looked. */
+/** Progress of a schedule. */
 export interface Looked {
   /** In Unix minutes. */
   readonly minute: number;
@@ -41,21 +43,21 @@ export interface Looked {
 /** The collection in which a minute of a job is claimed. */
 export const MINUTES = "minutes";
 
-/** What the store keeps of jobs over restarts, beside their claims: which there are, how far was looked, and what they missed. */
+/** Persistent facts about jobs, beside their claims: which exist, the progress of the schedule, and missed runs. */
 export interface JobBook {
-  /** How far an earlier run of the daemon looked and the jobs it had then; undefined where there was none. */
+  /** Progress and jobs of an earlier run of the daemon; undefined if there was none. */
   earlier(): Promise<Looked | undefined>;
-  /** Notes how far was looked, with what has changed among the jobs since the last time. Asked again meanwhile, only the newest counts. */
+  /** Stores the last tick, with the jobs that changed since the previous call. Calls during a write are coalesced to the newest. */
   looked(looked: Looked): Promise<void>;
-  /** The latest Unix minute that another daemon on the same state has looked at. */
+  /** The latest Unix minute that another daemon on the same state has processed. */
   lookedByOthers(): Promise<number>;
   /** Records the decision (FAULT-18). The newest thousand are kept. */
   missed(spans: readonly MissedSpan[], at: number): Promise<void>;
-  /** What a job missed, oldest first. */
+  /** Missed minutes of a job, oldest first. */
   missedBy(job: string): Promise<readonly MissedMinutes[]>;
 }
 
-/** What the jobs of a kernel stand on. */
+/** Dependencies of the jobs of a kernel. */
 export interface JobsDeps {
   /** Each node has its own jobs, and looks for itself. */
   readonly node: string;
@@ -63,9 +65,11 @@ export interface JobsDeps {
   readonly log: Log;
   readonly bus: Pick<Bus, "publish">;
   readonly now: () => number;
+  /** The daemons on the state; absent where this one has it alone. */
+  readonly nodes?: (() => Promise<readonly StoreNode[]>) | undefined;
 }
 
-/** The room that keeps time for jobs, and what is remembered of them. */
+/** Part that provides the clock of jobs and their persistent facts. */
 export interface SchedulePart {
   createJobs(deps: JobsDeps): { readonly schedule: Schedule; readonly book: JobBook };
 }

@@ -4,16 +4,17 @@ import type { Bus } from "../bus/bus.ts";
 import type { ConfigDocument } from "../config/document.ts";
 import type { Host } from "../host/host.ts";
 import type { ReloadReport } from "./kernel-api.ts";
+import type { CoreOptions } from "./options.ts";
 
-/** Who asks for the capability `settings`. */
+/** Plugin that uses the capability `settings`. */
 export interface SettingsAsker {
   readonly id: string;
   declares(capability: Capability): boolean;
 }
 
-/** What changing svc.json under a running kernel stands on. */
+/** Dependencies of changing svc.json under a running kernel. */
 export interface SettingsDeps {
-  /** Undefined for a configuration that was handed over in code. */
+  /** Undefined for a configuration passed in code. */
   readonly file: string | undefined;
   readonly dataFolder: string;
   readonly host: Host;
@@ -22,6 +23,8 @@ export interface SettingsDeps {
   /** A text as the kernel would read it now. Throws `SVC_CONFIG_*`. */
   open(text: string): ConfigDocument;
   reload(): Promise<ReloadReport>;
+  /** As `CoreOptions.offered`. */
+  readonly offered?: CoreOptions["offered"] | undefined;
 }
 
 /** The room that changes svc.json. */

@@ -35,7 +35,7 @@ export class Settings {
     return { id: "unnamed", name: "unnamed", ...(this.value.node as object | undefined) };
   }
 
-  /** How many events are kept for late readers. */
+  /** Number of events buffered for late readers. */
   get ringSize(): number {
     return (this.value.events as { ringSize?: number } | undefined)?.ringSize ?? 1000;
   }

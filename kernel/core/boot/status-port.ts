@@ -18,13 +18,13 @@ export interface HealthDeps extends Omit<Health, "pid" | "uptimeSeconds" | "task
   readonly tasks: Pick<LiveTasks, "running" | "queued"> | undefined;
   /** Agents that cannot run, each with the reason. */
   readonly unusable: ReadonlyMap<string, string>;
-  /** What the store says of itself; undefined while it is not open. */
+  /** Health of the store; undefined while it is not open. */
   readonly storage: ReturnType<StateStore["health"]> | undefined;
   readonly fatal: Error | undefined;
   readonly live: Live;
 }
 
-/** Writes a daemon's life to log and bus: enough to see afterwards what happened and when. */
+/** Writes the lifecycle of a daemon to log and bus: enough to reconstruct afterwards what happened and when. */
 export interface StatusEvents {
   starting(facts: { readonly version: string; readonly node: string; readonly folder: string; readonly dataFolder?: string }): void;
   listening(address: { readonly host: string; readonly port: number }): void;
@@ -37,23 +37,23 @@ export interface StatusEvents {
   stopped(): void;
 }
 
-/** What an agent can do here and now, as `svc agent capability` shows it. Names only: no address, no credential. */
+/** Abilities of an agent at present, as `svc agent capability` shows them. Names only: no address, no credential. */
 export interface AgentAbilities {
   readonly id: string;
   readonly name: string;
   readonly tier: string;
   readonly model?: string;
-  /** Is its engine usable? The tier's own word, or why there is none. */
+  /** Whether its engine is usable, as the tier reports it, or why it is not. */
   readonly engine: { readonly ok: boolean; readonly detail: string };
   /** Its engine keeps conversations itself. */
   readonly nativeSessions: boolean;
-  /** It can be run with `autonomy: report` and `propose`. */
+  /** The agent can be run with `autonomy: report` and `propose`. */
   readonly enforcesAutonomy: boolean;
-  /** What its engine can do, as its tier declares it; unset where the tier is missing. */
+  /** Abilities of its engine, as its tier declares them; unset where the tier is missing. */
   readonly abilities?: Required<TierAbilities>;
   /** Actions that it may call, by its configuration and its tier's word. */
   readonly actions: readonly string[];
-  /** Of these, what a run that may only report may call, too; one that may propose asks a person for the others. */
+  /** The ones of these that a run in report mode may call, too; a run that may propose asks a person for the others. */
   readonly reportingActions: readonly string[];
   /** Tools that plugins offer it. */
   readonly tools: readonly string[];
@@ -61,16 +61,16 @@ export interface AgentAbilities {
   readonly intents: readonly string[];
   /** Names of its tool servers. */
   readonly mcpServers: readonly string[];
-  /** Its keys that say what it may not do, or how much of it. */
+  /** The keys that restrict the agent, with their values. */
   readonly restrictions: Readonly<Record<string, unknown>>;
 }
 
-/** One channel as it stands now, as `svc channel list` shows it. Holds no credential. */
+/** The current status of one channel, as `svc channel list` shows it. Holds no credential. */
 export interface ChannelStatus {
   readonly name: string;
   readonly plugin: PluginId;
   readonly state: "connecting" | "ready" | "down";
-  /** Why it is down, or what an operator should know of it while it is ready, in the plugin's words. */
+  /** Why the channel is down, or a notice for the operator while it is ready, as the plugin worded it. */
   readonly reason?: string;
   readonly traits: ChannelTraits;
   /** `svc channel test` can ask it who it is. */
@@ -83,14 +83,14 @@ export interface ChannelStatus {
 export interface StatusPart {
   healthOf(facts: HealthDeps): Health;
   createStatusEvents(log: RootLog, bus: Bus, name: string): StatusEvents;
-  /** Writes what becomes of plugins to the log, and publishes what an operator should hear of at once. */
+  /** Logs the failures of plugins, and publishes the ones that an operator should see at once. */
   pluginEvents(log: RootLog, bus: Bus): HostEvents;
-  /** What an agent can do; asks its engine. Throws `SVC_AGENT_UNKNOWN`. */
+  /** Returns the abilities of an agent; queries its engine. Throws `SVC_AGENT_UNKNOWN`. */
   abilitiesOf(id: string, agents: AgentTable, live: Live, tools?: KernelTools["list"]): Promise<AgentAbilities>;
-  /** As plugins are told of it. */
+  /** Returns the health as plugins may read it. */
   lentHealth(health: Omit<DaemonHealth, "channels">, live: Live, listens: DaemonHealth["listens"], storeBytes?: number): DaemonHealth;
   /** Every channel that a running plugin provides, by name. */
   channelsOf(live: Live, unsent: (channel: string) => Promise<number>): Promise<ChannelStatus[]>;
-  /** Asks a channel's platform who we are. Throws `SVC_CHANNEL_UNKNOWN`, `SVC_CHANNEL_UNTESTABLE`, `SVC_PLUGIN_TIMEOUT`, `SVC_CHANNEL_TEST`. */
+  /** Returns our account on a channel's platform. Throws `SVC_CHANNEL_UNKNOWN`, `SVC_CHANNEL_UNTESTABLE`, `SVC_PLUGIN_TIMEOUT`, `SVC_CHANNEL_TEST`. */
   testChannelOf(name: string, live: Live, signal: AbortSignal): Promise<string>;
 }

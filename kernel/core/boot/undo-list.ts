@@ -14,14 +14,14 @@ export class UndoList {
     this.#log = log;
   }
 
-  /** Runs one step; when it has succeeded, `undo` is its way back. `name` says in the log what did not close. */
+  /** Runs one step and registers `undo` for it if it succeeds. `name` identifies the step in the log if `undo` fails. */
   async step<T>(name: string, run: () => T | Promise<T>, undo: (made: T) => unknown): Promise<T> {
     const made = await run();
     this.defer(name, () => undo(made));
     return made;
   }
 
-  /** From here on this is to be undone, also when what it undoes fails half way. */
+  /** Registers an undo, which also runs if the step fails half way. */
   defer(name: string, undo: () => unknown): void {
     this.#undos.push({ name, run: undo });
   }

@@ -1,11 +1,11 @@
 import type { Envelope, Events, Publication } from "@svc/sdk";
 import { createClock, createEventIds, cutSummary, isEventId, isoTime } from "../../base/event-words.ts";
+import { createRing } from "../../base/ring.ts";
 import { type EnvelopeFilter, passes } from "./filters.ts";
 import { createListeners } from "./listeners.ts";
-import { createRing } from "./ring.ts";
 import { createRoots, type Root } from "./roots.ts";
 
-/** Which of the kept events to return; everything is optional and narrows the answer. */
+/** Filter of the buffered events; all fields are optional and narrow the result. */
 export interface RecentQuery extends EnvelopeFilter {
   /** An event id (exclusive) or an ISO time (inclusive); anything else is ignored. */
   readonly since?: string;
@@ -13,7 +13,7 @@ export interface RecentQuery extends EnvelopeFilter {
   readonly limit?: number;
 }
 
-/** Oldest first. `gap`: `since` is an id that is not in the buffer (any more), so all of the buffer was looked at. */
+/** Oldest first. `gap`: `since` is an id that is not in the buffer (any more), so the whole buffer was searched. */
 export interface Recent {
   readonly events: readonly Envelope[];
   readonly gap?: true;
@@ -22,15 +22,15 @@ export interface Recent {
 /** The one bus of a process: everything the daemon does is published here (000:L262-320). */
 export interface Bus extends Omit<Events, "recent" | "publish" | "inject"> {
   readonly node: string;
-  /** `source`: the plugin that publishes; the kernel names none. */
+  /** `source`: the publishing plugin; the kernel passes none. */
   publish(event: Publication, source?: string): Envelope;
   /** The root of the running work, if it has one. */
   current(): Root | undefined;
-  /** Reserve a root id before its first event: it is stored with the message. The first event published under it has it as its id. */
+  /** Reserves a root id before its first event: it is stored with the message. The first event published under it has it as its id. */
   newRoot(): string;
   /**
-   * Take in an event of another node as it is. False when it was here before or claims to be ours. `sibling`: of a daemon on the same state,
-   * which has done what the event asks for: only who subscribed to the siblings hears it. `history`: nobody does, and the buffer has it.
+   * Injects an event of another node unchanged. False for a duplicate or an event that claims to be ours. `sibling`: from a daemon on the same state,
+   * which has acted on the event already: only listeners that subscribed to the siblings receive it. `history`: no listener does, only the buffer.
    */
   inject(envelope: Envelope, from?: "sibling" | "history"): boolean;
   recent(query?: RecentQuery): Recent;
@@ -38,7 +38,7 @@ export interface Bus extends Omit<Events, "recent" | "publish" | "inject"> {
   resize(ringSize: number): void;
 }
 
-/** What a bus needs: the node's id, the size of the ring, and who hears of listeners that throw. */
+/** Options of a bus: the node's id, the size of the ring, and the callback for listeners that throw. */
 export interface BusOptions {
   readonly node: string;
   /** Events kept for late readers; at least 1. */
@@ -52,14 +52,14 @@ const PAGE_EVENTS = 50;
 /** Ids of foreign events that are remembered, so that a peer's backfill and its stream give each once. */
 const FOREIGN_IDS = 10_000;
 
-/** Makes a bus. Listeners hear events synchronously, in the order of their publication. */
+/** Creates a bus. Listeners are called synchronously, in the order of publication. */
 export function createBus({ node, ringSize, onListenerError, now = Date.now }: BusOptions): Bus {
   const nextId = createEventIds();
   const clock = createClock(now);
   const ring = createRing(ringSize);
   const roots = createRoots(nextId);
   const foreign = new Set<string>();
-  // What listeners do belongs to the root of the event they heard, and that event caused it.
+  // Events that listeners publish belong to the root of the event they received, and have it as parent.
   const around = ({ id, rootId }: Envelope, tell: () => void) => roots.within({ rootId, parentId: id }, tell);
   const listeners = createListeners(around, onListenerError);
   const ofSiblings = createListeners(around, onListenerError);
@@ -87,7 +87,7 @@ export function createBus({ node, ringSize, onListenerError, now = Date.now }: B
     return envelope;
   }
 
-  /** What the buffer holds after `since`. Ids are tried first: a foreign one may have any form. */
+  /** Returns the buffered events after `since`. Ids are tried first: a foreign one may have any form. */
   function later(since: string | undefined): Recent {
     if (since === undefined) return { events: ring.all() };
     const after = ring.after(since);

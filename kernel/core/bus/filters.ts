@@ -1,10 +1,10 @@
 import type { Envelope } from "@svc/sdk";
 
-/** What a reader of envelopes wants (000:L298): `kind` takes families, `skip` leaves types out. Empty lists filter nothing. */
+/** Filter of a reader of envelopes (000:L298): `kind` takes families, `skip` excludes types. Empty lists filter nothing. */
 export interface EnvelopeFilter {
   readonly kind?: readonly string[];
   readonly skip?: readonly string[];
-  /** `local`: only what this node published. */
+  /** `local`: only events of this node. */
   readonly origin?: string;
   readonly agent?: string;
 }

@@ -1,15 +1,15 @@
 import type { Envelope } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 
-/** Hears one event; must not block. */
+/** Handles one event; must not block. */
 export type Listener = (envelope: Envelope) => void;
 
 /**
- * Who hears which events. Every listener hears them in the order in which they were published, also those that another listener
- * publishes while it hears one. A listener that throws disturbs nobody.
+ * The listeners of the bus. Each receives events in the order in which they were published, also those that another listener publishes while it
+ * handles one. A listener that throws does not affect the others.
  */
 export interface Listeners {
-  /** Hears every event, or those of one type, from the next one on. The answer takes it out, effective at once. */
+  /** Registers a listener for every event, or those of one type, from the next one on. Returns the function that removes it, effective at once. */
   add(listener: Listener, type: string | undefined): () => void;
   /** Throws `SVC_EVENT_LOOP` when listeners have answered events with events too often without a pause. */
   tell(envelope: Envelope): void;
@@ -24,9 +24,9 @@ interface ListenerEntry {
 const LONGEST_CHAIN = 16;
 const NOBODY: readonly ListenerEntry[] = [];
 
-/** `around` runs the telling of one event, `onError` hears what a listener threw. */
+/** `around` wraps the dispatch of one event, `onError` receives errors of listeners. */
 export function createListeners(around: (envelope: Envelope, tell: () => void) => void, onError: (error: unknown) => void): Listeners {
-  // Replaced at each change, never edited: a telling goes on with the list it began with.
+  // Replaced at each change, never mutated: a dispatch in progress continues with the list it started with.
   let everyone = NOBODY;
   const byType = new Map<string, readonly ListenerEntry[]>();
   let waiting: { readonly envelope: Envelope; readonly links: number }[] | undefined;
@@ -78,7 +78,7 @@ export function createListeners(around: (envelope: Envelope, tell: () => void) =
       waiting = [];
       try {
         tellNow(envelope, typed);
-        // Grows while it is read: what listeners publish is told after what they hear now.
+        // Grows during iteration: events published by listeners are dispatched after the current one.
         for (const next of waiting) {
           links = next.links;
           tellNow(next.envelope, byType.get(next.envelope.type) ?? NOBODY);

@@ -6,7 +6,7 @@ export interface Root {
   readonly parentId?: string;
 }
 
-/** Which root the running work belongs to. Survives awaits, timers and promises; a queue must carry it and use `within`. */
+/** Root event of the running work. Survives awaits, timers and promises; a queue must carry it and use `within`. */
 export interface Roots {
   current(): Root | undefined;
   within<T>(root: Root, work: () => T): T;

@@ -1,6 +1,7 @@
 import type { Schema } from "@svc/sdk";
 import { defaultsOf, emptySection } from "@svc/sdk/host";
 import { type ConfigPath, formatPath, isRecord, parsePath } from "../../base/config-path.ts";
+import { crossRules } from "../../base/config-text/core-rules.ts";
 import { malformedIn } from "../../base/config-text/expand.ts";
 import { judgeSecrets, scrubbed, secretPlaces } from "../../base/config-text/secrets.ts";
 import { explain, type Finding } from "../../base/schema/explain.ts";
@@ -8,18 +9,17 @@ import { schemaCheck } from "../../base/schema/schema-check.ts";
 import { claim } from "./claims.ts";
 import type { ComposedSchema } from "./compose.ts";
 import { CONTRACT_AGENT_KEYS, CONTRACT_SECTIONS } from "./contract-keys.ts";
-import { crossRules } from "./core-rules.ts";
 import { CORE_KEYS, CORE_SCHEMA, fillChosen } from "./core-schema.ts";
 import type { ConfigDocument } from "./document.ts";
 
-/** One thing a person should change, or look at. */
+/** One problem that a person should fix or review. */
 export interface ConfigProblem {
   /** `agents.assistant.maxExecutionMinutes`. */
   readonly path: string;
-  /** From 1; the nearest place above when the key itself is absent. Unset for a configuration handed over in code. */
+  /** From 1; the nearest place above when the key itself is absent. Unset for a configuration passed in code. */
   readonly line?: number;
   readonly column?: number;
-  /** What is wrong and what is allowed, to be read after the path. Holds no secret. */
+  /** The error and the allowed values, to be read after the path. Contains no secret. */
   readonly message: string;
   /** The plugin whose section or key of an agent it is: only that plugin cannot run. */
   readonly owner?: string;
@@ -36,11 +36,11 @@ export interface CheckedConfig {
   /** Values to be scrubbed from everything that leaves the process. */
   readonly secrets: readonly string[];
   readonly restartPaths: readonly string[];
-  /** A plugin's section with its defaults, also when the document has none: then what the defaults alone make. */
+  /** A plugin's section with its defaults; if the document has none, the defaults alone. */
   section(at: string): unknown;
 }
 
-/** Validates the core and each plugin's section by itself. Never throws; what is wrong is in `problems`, from the top of the document to its end. */
+/** Validates the core and each plugin's section separately. Never throws; errors are in `problems`, in the order of the document. */
 export function checkDocument(document: ConfigDocument, composed: ComposedSchema): CheckedConfig {
   const value = structuredClone(document.expanded) as Record<string, unknown>;
   const problems: ConfigProblem[] = [];
@@ -115,7 +115,7 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
   };
 }
 
-/** What is wrong with a key of the contract is wrong with the whole document, whichever plugin owns it. */
+/** An error in a key of the contract is an error of the whole document, whichever plugin owns the key. */
 const isOfContract = ([top, , key]: ConfigPath): boolean =>
   top === "agents" ? CONTRACT_AGENT_KEYS.has(String(key)) : Object.hasOwn(CONTRACT_SECTIONS, String(top));
 
@@ -129,8 +129,8 @@ interface CheckedSchema {
 const PREPARED = "#checks/config";
 
 /**
- * The kernel's own keys, defaults filled in. They are judged without the keys of agents that plugins added, which are judged one plugin
- * at a time; errors come from the whole schema, which knows those keys by name.
+ * Validates the kernel's own keys and fills in defaults. Keys of agents that plugins added are validated one plugin at a time; errors come from the
+ * whole schema, which knows those keys by name.
  */
 function checkCore(core: Record<string, unknown>, { core: whole, chosen }: ComposedSchema, others: ReadonlySet<string>): readonly Finding[] {
   const agents = Object.entries(isRecord(core.agents) ? core.agents : {});
@@ -157,7 +157,7 @@ function validate({ schema, prepared }: CheckedSchema, value: unknown): readonly
   }
 }
 
-/** The keys that one plugin added to agents, judged by its schema alone, defaults filled in. */
+/** Validates the keys that one plugin added to agents, by its schema alone, and fills in defaults. */
 function checkAgentKeys(
   value: Record<string, unknown>,
   { owner, ...keysOf }: CheckedSchema & { readonly owner: string },
@@ -181,7 +181,7 @@ function checkAgentKeys(
 const takesAnything = ({ properties = {}, ...rest }: Schema): boolean =>
   Object.keys(rest).join() === "type" && Object.values(properties).every((key) => Object.keys(key).length === 0);
 
-/** Keys of which none is needed: what their defaults make takes no judge. */
+/** Whether all keys are optional: the defaults of such a schema need no validation. */
 const needsNone = ({ type: _, description: _description, additionalProperties: _others, properties: _properties, ...rest }: Schema): boolean =>
   Object.keys(rest).length === 0;
 

@@ -13,7 +13,7 @@ export interface Section {
   readonly owner: string;
   /** The module of checks that the plugin's build made, see `schemaCheck`. */
   readonly prepared?: string;
-  /** What the plugin itself finds wrong with a section that its schema allows. */
+  /** The plugin's own check of a section that matches its schema. */
   check?(section: unknown, known: { readonly agents: readonly string[] }): readonly SectionProblem[];
 }
 
@@ -22,16 +22,16 @@ export interface AgentKeys {
   readonly owner: string;
   readonly schema: ObjectSchema;
   readonly prepared?: string;
-  /** What the plugin itself finds wrong with an agent whose keys its schema allows. `section` is its own. */
+  /** The plugin's own check of an agent whose keys match its schema. `section` is its own. */
   check?(agent: Readonly<Record<string, unknown>>, section: unknown): readonly SectionProblem[];
 }
 
-/** What the schema of a configuration is made of, beside the core. */
+/** Parts of the configuration's schema, beside the core. */
 export interface Parts {
   readonly sections: readonly Section[];
   /** The properties of each schema are keys of `agents.<id>`. */
   readonly agentKeys: readonly AgentKeys[];
-  /** Tiers that an agent may name, and the one of agents that name none. */
+  /** Tiers that an agent may name, and the default one. */
   readonly tiers: readonly string[];
   readonly defaultTier?: string | undefined;
   /** Ways to build a context, and the one that counts where nothing is named. */
@@ -51,11 +51,11 @@ export interface ComposedSchema {
   readonly root: ObjectSchema;
   readonly sections: readonly Section[];
   readonly agentKeys: Parts["agentKeys"];
-  /** Keys of agents of the contract that no plugin here owns: taken as they are. */
+  /** Keys of agents in the contract that no plugin here owns: accepted without validation. */
   readonly unowned: readonly string[];
   readonly tiers: readonly string[];
   readonly dormant: readonly { readonly at: string; readonly owner: string }[];
-  /** What plugins claimed and did not get, each with the reason: these plugins cannot run. */
+  /** Refused claims of plugins, each with the reason: these plugins cannot run. */
   readonly refused: readonly { readonly owner: string; readonly at: string; readonly reason: string }[];
   /** See `restartPaths` in schema-at.ts. */
   readonly restartPaths: readonly string[];
@@ -64,7 +64,7 @@ export interface ComposedSchema {
 const SECTION = /^[A-Za-z][\w-]*(?:\.[A-Za-z][\w-]*)*$/;
 const coreSchemas = new Map<string, ObjectSchema>();
 
-/** Puts the core's schema and the plugins' together. Never throws: a claim that cannot stand is in `refused`, and who came first keeps a contested name. */
+/** Composes the schemas of the core and of the plugins. Never throws: an invalid claim is in `refused`, and the first plugin keeps a contested name. */
 export function composeSchema(parts: Parts): ComposedSchema {
   const refused: { owner: string; at: string; reason: string }[] = [];
   const sections: Section[] = [];
@@ -119,7 +119,10 @@ function troubleWith({ at, owner }: Section, before: readonly Section[]): string
   return other.owner === owner ? `${owner} claims '${other.at}' already` : `'${other.at}' belongs to ${other.owner}`;
 }
 
-/** The core with the plugins' keys of agents let through: they are judged one plugin at a time. The same object for the same keys, so that it is compiled once. */
+/**
+ * Returns the core schema that ignores the plugins' keys of agents: those are validated one plugin at a time. Cached: the same object for the same
+ * keys, so that it is compiled once.
+ */
 function openCore(names: readonly string[], chosen: Chosen): ObjectSchema {
   const key = [names.toSorted().join(" "), chosen.defaultTier ?? "", chosen.defaultStrategy ?? "", ...(chosen.strategies ?? [])].join(",");
   const schema = coreSchemas.get(key) ?? coreSchema(Object.fromEntries(names.map((name) => [name, {}])), chosen);
@@ -127,7 +130,10 @@ function openCore(names: readonly string[], chosen: Chosen): ObjectSchema {
   return schema;
 }
 
-/** Nothing is known of a dormant section: it is taken as it is, so that one can switch its plugin on. */
+/** Levels that hold the sections of several plugins. */
+const DESCRIBED: Readonly<Record<string, Schema>> = { channels: { description: "channels by name" }, tiers: { description: "engines by name" } };
+
+/** A dormant section has no schema: it is accepted unchanged, so that its plugin can be switched on. */
 function rootOf(core: ObjectSchema, sections: readonly { readonly at: string; readonly schema: Schema }[]): ObjectSchema {
   const properties: Record<string, Schema> = { ...PASSED_THROUGH, ...core.properties };
   for (const { at, schema } of sections) {
@@ -136,7 +142,7 @@ function rootOf(core: ObjectSchema, sections: readonly { readonly at: string; re
     let level = properties;
     for (const key of keys) {
       const inner: Record<string, Schema> = { ...level[key]?.properties };
-      level[key] = { type: "object", properties: inner };
+      level[key] = { ...level[key], ...DESCRIBED[key], type: "object", properties: inner };
       level = inner;
     }
     level[last] = schema;

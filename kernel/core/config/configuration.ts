@@ -25,7 +25,7 @@ export interface Configuration {
   readonly unusable: ReadonlyMap<string, string>;
 }
 
-/** Import the plugins that the document asks for, compose the schema from theirs and the core's, and check it. Never throws. */
+/** Imports the plugins that the document names, composes the schema of theirs and the core's, and checks the document. Never throws. */
 export async function examine(document: ConfigDocument, host: Host): Promise<Configuration> {
   const usualTier = host.defaultTier();
   await host.load(wantedOf(document.expanded as Record<string, unknown>, usualTier, new Map(), (path) => sectionAt(document.expanded, path)));
@@ -44,7 +44,7 @@ export async function examine(document: ConfigDocument, host: Host): Promise<Con
   return { document, composed, checked, value: checked.value, wanted: wantedOf(checked.value, usualTier, broken, present), unusable };
 }
 
-/** What the plugins of a host add to the schema. */
+/** Parts that the plugins of a host add to the schema. */
 export const partsOf = (host: Host): Parts => ({
   sections: host.sections(),
   agentKeys: host.agentKeys(),
@@ -55,8 +55,8 @@ export const partsOf = (host: Host): Parts => ({
 });
 
 /**
- * As `examine`, but a configuration whose core cannot be used throws `SVC_CONFIG_INVALID` with all `problems`. What is wrong in a
- * plugin's section is that plugin's trouble alone, and an agent that lacks a variable is that agent's.
+ * As `examine`, but throws `SVC_CONFIG_INVALID` with all `problems` if the core is unusable. An error in a plugin's section concerns that plugin
+ * alone, and a missing variable of an agent that agent.
  */
 export async function readConfiguration(document: ConfigDocument, host: Host): Promise<Configuration> {
   const configuration = await examine(document, host);
@@ -107,19 +107,19 @@ function wantedOf(
   return { section, tiers: new Set(tiers.filter((tier) => tier !== undefined)), hasAgentKey: (key) => keys.has(key), broken };
 }
 
-/** What `plugins` names. */
+/** Entries of `plugins`. */
 export const entriesOf = (document: ConfigDocument): string[] => {
   const { plugins } = document.expanded as { plugins?: unknown };
   return Array.isArray(plugins) ? plugins.filter((entry): entry is string => typeof entry === "string" && entry !== "") : [];
 };
 
-/** A convenience: what runs goes on without it. A configuration with which no agent can run is nothing to go back to. */
+/** Best effort: the daemon runs without it. A configuration with which no agent can run is not worth restoring. */
 export async function keepLastGood({ document: { text }, value, unusable }: Configuration, dataFolder: string, log: Log): Promise<void> {
   if (text === undefined || Object.keys(value.agents ?? {}).every((id) => unusable.has(id))) return;
   await rememberLastGood(dataFolder, text).catch((error) => log.warn({ err: error }, "the configuration was not kept as the last good one"));
 }
 
-/** Who could not follow a reload, and the entries of `plugins` that lead to nothing: new ones wait for a restart, and that is said now. */
+/** Adds the entries of `plugins` that lead to no plugin to those that could not follow a reload: new ones wait for a restart, and that is reported now. */
 export function withTroubles(failed: ReloadReport["failed"], { document }: Configuration, host: Host): ReloadReport["failed"] {
   const troubles = host.troubles(entriesOf(document)).map(({ entry, reason }) => ({ plugin: readEntry(entry).name, reason }));
   return [...failed, ...troubles.filter(({ plugin }) => !failed.some((known) => known.plugin === plugin))];

@@ -5,7 +5,7 @@ import { AGENT, AGENT_ID } from "./sections/agent-keys.ts";
 import { NODE } from "./sections/node-sections.ts";
 import { EVENTS, PLUGINS, PROCESS_POOL, RESUME, RETENTION, SESSION, SHUTDOWN } from "./sections/runtime-sections.ts";
 
-/** Sections whose fields no document lists: taken as they are (CFG-20). A plugin that owns one of them brings its schema. */
+/** Sections whose fields no document lists: accepted without validation (CFG-20). A plugin that owns one of them provides its schema. */
 export const PASSED_THROUGH: Readonly<Record<string, Schema>> = {
   $schema: { type: "string", description: "where an editor finds the schema of this file; has no effect" },
   ...CONTRACT_SECTIONS,
@@ -16,7 +16,7 @@ export const AGENT_KEYS: ReadonlySet<string> = new Set(Object.keys(AGENT.propert
 
 /** Values of the kernel's own keys that plugins contribute. */
 export interface Chosen {
-  /** The tier of agents that name none. */
+  /** Default tier, for agents without one. */
   readonly defaultTier?: string | undefined;
   /** Ways to build a context, and the one that counts where nothing is named. */
   readonly strategies?: readonly string[];
@@ -48,7 +48,7 @@ export function coreSchema(agentKeys: Readonly<Record<string, Schema>>, { defaul
   };
 }
 
-/** The schema of the kernel's own keys alone, which the build compiles; `fillChosen` adds what plugins contribute. */
+/** The schema of the kernel's own keys alone, which the build compiles; `fillChosen` adds the values of plugins. */
 export const CORE_SCHEMA: ObjectSchema = coreSchema({}, {});
 
 /** Fills the defaults that plugins contribute into a value that fits `CORE_SCHEMA`; false where it names a strategy that no plugin has. */

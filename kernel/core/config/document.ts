@@ -6,12 +6,12 @@ import { expandValue, referencesBelow, referencesIn, variable } from "../../base
 import { copyPlain, type ParsedText, type Position, parseText } from "../../base/config-text/parse.ts";
 import { fail } from "../../base/errors.ts";
 
-/** Where a configuration comes from. With `text`, the file is not read: the text is what it would hold. */
+/** Source of a configuration. `text` is parsed in place of the file's content. */
 export type DocumentSource = { readonly file: string; readonly text?: string } | { readonly value: object };
 
 /** One configuration as it was written, before anything was checked. */
 export interface ConfigDocument {
-  /** Unset for a value handed over in code, as `text` is. */
+  /** Unset for a value passed in code, as `text` is. */
   readonly file?: string;
   /** The file's content with its `${NAME}` references, without a byte order mark. */
   readonly text?: string;
@@ -38,7 +38,7 @@ export function openDocument(source: DocumentSource, env: NodeJS.ProcessEnv): Co
   return describe(parsed.raw, env, { file, text }, parsed.locate);
 }
 
-/** What a configuration file holds. Throws `SVC_CONFIG_MISSING` or `SVC_CONFIG_UNREADABLE`. */
+/** Reads a configuration file. Throws `SVC_CONFIG_MISSING` or `SVC_CONFIG_UNREADABLE`. */
 export function readText(file: string): string {
   try {
     return withoutMark(decode(readFileSync(file), file));
@@ -49,7 +49,7 @@ export function readText(file: string): string {
   }
 }
 
-/** Bytes that are no UTF-8 would be lost with the next change of the file, so nothing of it is used. */
+/** Invalid UTF-8 would be lost with the next change of the file, so the file is refused. */
 function decode(bytes: Buffer, file: string): string {
   const refuse = (where: string, reason: string) => fail("SVC_CONFIG_SYNTAX", { where, reason, file });
   const wide = bytes.length >= 2 && ((bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff) || bytes[0] === 0 || bytes[1] === 0);

@@ -1,12 +1,12 @@
 import type { Log } from "@svc/sdk";
 
-/** Agents that a reload took away while something waits for them: that is kept for a while, since a slip of an editor is soon undone. */
+/** Agents that a reload removed while messages wait for them: the messages are kept for a grace period, since an editing mistake is soon undone. */
 export interface Absence {
-  /** Turns that may run side by side for an agent; for one that is gone none yet, or one, which ends with the word that there is no such agent. */
+  /** Concurrent turns allowed for an agent; for a removed one zero, or one, which ends with the error that the agent does not exist. */
   slots(agent: string, settings: { readonly maxConcurrent: number } | undefined): number;
 }
 
-/** `over` is called when a grace has ended, so that what waits begins. */
+/** `over` is called when a grace period has ended, so that waiting messages start. */
 export function createAbsence(graceMs: number, log: Log, over: () => void): Absence {
   const missing = new Map<string, { over: boolean }>();
   return {

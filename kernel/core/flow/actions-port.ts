@@ -6,7 +6,7 @@ import type { Scope } from "../host/scope.ts";
 import type { LiveTasks } from "./live-tasks.ts";
 import type { TaskRecord } from "./record.ts";
 
-/** What running actions stands on. */
+/** Dependencies of running actions. */
 export interface ActionDeps {
   readonly store: ScopedStore;
   readonly bus: Bus;
@@ -18,7 +18,7 @@ export interface ActionDeps {
   failed(scope: Scope, what: string, error: unknown): void;
 }
 
-/** What running tools stands on. */
+/** Dependencies of running tools. */
 export interface ToolDeps {
   readonly tasks: Pick<LiveTasks, "leading" | "record" | "running">;
   readonly records: Pick<Collection<TaskRecord>, "get">;
@@ -26,10 +26,10 @@ export interface ToolDeps {
   live(): Live;
 }
 
-/** The running task that a call is part of, and what it takes over from it; only `autonomy` where the tables know no such task. */
+/** The running task that a call is part of, and the fields inherited from it; only `autonomy` for a task unknown to the tables. */
 export type Caller = Partial<Pick<ToolCall, "agent" | "taskId" | "rootId" | "chain" | "topic" | "autonomy">>;
 
-/** The tools of running plugins. What a call says of its task is checked against what runs. */
+/** The tools of running plugins. A call's claimed task is checked against the running ones. */
 export interface KernelTools {
   list(agent: string): Promise<readonly AgentTool[]>;
   run(name: string, input: Record<string, unknown>, call: Omit<ToolCall, "rootId" | "chain" | "topic" | "autonomy">): Promise<string>;

@@ -14,10 +14,10 @@ export interface Announcer {
   completed(record: TaskRecord, result: TaskResult): void;
 }
 
-/** A reason may quote what it is about; a longer one is cut. */
+/** A reason may quote its subject; a longer one is truncated. */
 const REASON_CHARS = 300;
 
-/** A failed task is told to the log as well, with its reason and without a word of its message. */
+/** Creates the announcer. A failed task is logged, too, with its reason and without its message's text. */
 export function createAnnouncer(bus: Bus, log: Log): Announcer {
   const about = ({ agent, inbound }: TaskRecord) => ({
     ...(agent === "" ? {} : { agentId: agent }),

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Delivery, reasonOf, type Schema } from "@svc/sdk";
+import { isPromise } from "../../base/promise.ts";
 import type { LiveHooks } from "../host/hooks.ts";
 import type { Deliveries } from "./deliveries-port.ts";
 import type { TaskRecord } from "./record.ts";
@@ -7,18 +8,18 @@ import type { Outcome } from "./run-facts.ts";
 import { readOutput } from "./typed-output.ts";
 import { failureText } from "./words.ts";
 
-/** What a task ends with, and what goes out of it. */
+/** Outcome of a task, and the delivery of its answer. */
 export interface AnswerDelivery {
   readonly outcome: Outcome;
-  /** Goes out, or is kept where `held` says why a tap withholds it. */
+  /** Sent at once, or withheld if `held` holds a tap's reason. */
   readonly delivery?: Delivery;
-  /** A required tap failed: it has not judged the delivery. */
+  /** A required tap failed: it has not checked the delivery. */
   readonly unjudged?: boolean;
 }
 
 /**
- * Turn an outcome into what goes out. The `deliver` hook sees every answer, also those that go back over HTTP, and may rewrite
- * or withhold it; a required tap that fails withholds it too. On a channel, a failure becomes a notice to the sender.
+ * Turns an outcome into a delivery. The `deliver` hook sees every answer, also those that go back over HTTP, and may rewrite or withhold it; a
+ * required tap that fails withholds it too. On a channel, a failure becomes a notice to the sender.
  */
 export async function answerOf(record: TaskRecord, hooks: LiveHooks, outcome: Outcome, deliveries: Pick<Deliveries, "reaches">): Promise<AnswerDelivery> {
   const { route, silent = false } = record;
@@ -29,10 +30,14 @@ export async function answerOf(record: TaskRecord, hooks: LiveHooks, outcome: Ou
   if (text === "" && !ok) return { outcome };
   const draft: Delivery = { id: `out_${randomUUID()}`, kind: ok ? "reply" : "notice", target: route.reply, text, taskId: record.id, agent: record.agent };
   let unjudged = false;
-  const delivery = await (async () => hooks.deliver(draft))().catch((error): Delivery => {
+  let delivery: Delivery;
+  try {
+    const judging = hooks.deliver(draft);
+    delivery = isPromise(judging) ? await judging : judging;
+  } catch (error) {
     unjudged = true;
-    return { ...draft, held: reasonOf(error) };
-  });
+    delivery = { ...draft, held: reasonOf(error) };
+  }
   const goes = silent || (delivery.held === undefined && !reaches) ? {} : { delivery, unjudged };
   if (!ok) return { outcome, ...goes };
   const { id, held: error } = delivery;
@@ -40,7 +45,7 @@ export async function answerOf(record: TaskRecord, hooks: LiveHooks, outcome: Ou
   return { outcome: { ...outcome, status: "error", reply: delivery.text, error, errorKind: "held", ...(silent ? {} : { withheld: id }) }, ...goes };
 }
 
-/** What a tap has changed in an answer, it has changed in its value too. */
+/** Reads the value again from an answer that a tap has rewritten. */
 function judged(outcome: Outcome, changed: Schema | false | undefined): Outcome {
   if (!changed) return outcome;
   const { output: _before, ...rest } = outcome;

@@ -3,18 +3,18 @@ import type { Announcer } from "./announce.ts";
 import type { Deliveries } from "./deliveries-port.ts";
 import { type Task, tell } from "./live-task.ts";
 
-/** What the engine of a turn says, as its callers, the bus and the channel get it while it runs. */
+/** Streams the engine's events of a turn to its callers, the bus and the channel. */
 export interface AnswerStream {
   event(event: Exclude<TaskEvent, { type: "accepted" | "queued" | "started" }>): void;
-  /** The engine has ended: nothing more is shown on the channel until the outbox sends the whole answer. */
-  close(): Promise<void>;
-  /** The end is stored: callers who were shown nothing of the answer while it grew get the whole of it. */
+  /** The engine has ended: nothing more is shown on the channel until the outbox sends the whole answer. Undefined when nothing is shown there. */
+  close(): Promise<void> | undefined;
+  /** The end is stored: callers who received no partial text get the whole answer. */
   whole(result: TaskResult): void;
 }
 
 /**
- * Decides, once for a turn, whether its answer is streamed: text goes out while it grows unless a required `deliver` tap must see
- * all of it first (`holdsStream`), or its shape is still to be judged; then callers get it at the end, in one piece. Everything else is told as it comes.
+ * Decides, once for a turn, whether its answer is streamed: text is sent while it grows unless a required `deliver` tap must see all of it first
+ * (`holdsStream`), or its schema is still to be validated; then callers get it at the end, in one piece. All other events are sent at once.
  */
 export function openAnswerStream(batch: readonly [Task, ...Task[]], deliveries: Pick<Deliveries, "open">, announce: Announcer): AnswerStream {
   const [{ record, live }] = batch;
@@ -32,7 +32,7 @@ export function openAnswerStream(batch: readonly [Task, ...Task[]], deliveries: 
       if (event.type === "step") announce.step(record, event.step);
       everyone(event);
     },
-    close: async () => reply?.end(),
+    close: () => reply?.end(),
     whole(result) {
       if (!streams && result.ok && result.reply !== "") everyone({ type: "text", text: result.reply });
     },

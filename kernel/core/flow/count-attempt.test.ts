@@ -29,6 +29,17 @@ describe("the count of an attempt", () => {
     expect(noted).toMatchObject([{ key: "task_1", value: { attempts: 1, steps: [] } }]);
   });
 
+  it("FAULT-05 takes no write where the message was stored with it, on the route that its turn has", async () => {
+    const { store, noted } = storeOf();
+    const options = { store, signal: new AbortController().signal, log };
+    const route = { agent: "a", conversation: "c", reply: { channel: "http", chat: "c" } };
+    const begun = { ...record(), route };
+    expect(countAttempt([{ record: begun, foreseen: route }], options)).toBeUndefined();
+    expect([begun.attempts, noted]).toEqual([1, []]);
+    await countAttempt([{ record: { ...record(), route: { ...route, agent: "b" } }, foreseen: route }], options);
+    expect(noted).toMatchObject([{ key: "task_1", value: { attempts: 1, route: { agent: "b" } } }]);
+  });
+
   it("FAULT-05 is given up with the reason of the signal", async () => {
     const { store, noted } = storeOf(...Array.from({ length: 100 }, () => failure("SVC_STORE_UNREACHABLE")));
     const abort = new AbortController();

@@ -1,8 +1,9 @@
 import { codeOf, type Log, type Op, onAbort, put } from "@svc/sdk";
 import type { ScopedStore } from "../../base/state-store.ts";
-import { type TaskRecord, TRACES } from "./record.ts";
+import type { Task } from "./live-task.ts";
+import { TRACES } from "./record.ts";
 
-/** Milliseconds until a store that could not be reached is asked again. */
+/** Milliseconds until a call to an unreachable store is retried. */
 const AGAIN_MS = 500;
 
 interface CountOptions {
@@ -12,16 +13,18 @@ interface CountOptions {
   readonly log: Pick<Log, "error">;
 }
 
-type Batch = readonly [{ readonly record: TaskRecord }, ...{ readonly record: TaskRecord }[]];
+type Counted = Pick<Task, "record" | "foreseen">;
 
 /**
- * Count a run with the records of its messages. Resolves once the count is durable: a crash from then on has used up a try. While the store
+ * Count a run with the records of its messages. Resolves once the count is durable: a crash from then on has used up a try. Nothing is written, and
+ * nothing to be waited for, where the message was stored with the count because its turn was foreseen. While the store
  * cannot be reached it is tried again until `signal`, because another daemon may take the task over, and would count this run as its own.
  * Rejects where that has happened (`SVC_STORE_FENCED`), and with the reason of `signal`. A disk that takes nothing stops no work.
  */
-export function countAttempt(batch: Batch, options: CountOptions): Promise<void> {
+export function countAttempt(batch: readonly [Counted, ...Counted[]], options: CountOptions): Promise<void> | undefined {
   for (const { record } of batch) record.attempts += 1;
-  const [{ record: lead }] = batch;
+  const [{ record: lead, foreseen }] = batch;
+  if (batch.length === 1 && foreseen !== undefined && foreseen === lead.route) return undefined;
   if (batch.length > 1) lead.tasks = batch.map(({ record }) => record.id);
   else delete lead.tasks;
   const counted = stored(

@@ -6,29 +6,30 @@ import type { ProvidedChannel } from "../host/scope.ts";
 
 /** Everything about getting text out: the outbox, streaming edits, pacing, retries. The pipeline knows only this. */
 export interface Deliveries {
-  /** Is there a channel for it, ready or not? Entries that answer their caller themselves (`http`) have none. */
+  /** Whether a channel exists for the target, ready or not. Entries that answer their caller themselves (`http`) have none. */
   reaches(target: Target): boolean;
   /**
-   * The writes that put a delivery into the outbox, or keep one that a tap withholds (`held`); they go into the transaction that ends the
-   * task, which is handed to the store at once: the outbox claims along with it. The `deliver` hook has run; `unjudged` where it failed, so that it is asked again before a release.
+   * Returns the writes that put a delivery into the outbox, or store one that a tap withholds (`held`); they go into the transaction that ends the
+   * task, which is passed to the store at once: the outbox claims along with it. The `deliver` hook has run; `unjudged` where it failed, so that it
+   * runs again before a release.
    */
   ops(delivery: Delivery, unjudged?: boolean): readonly Op[];
-  /** That transaction is durable: send as soon as the channel is ready, or tell that it is withheld. */
+  /** That transaction is durable: send as soon as the channel is ready, or report that it is withheld. */
   committed(delivery: Delivery): void;
-  /** What waits for a decision. */
+  /** Deliveries that wait for a decision. */
   readonly withheld: WithheldDeliveries;
-  /** What waits for a choice. */
+  /** Deliveries that wait for a choice. */
   readonly choices: DeliveryChoices;
   /** A reply that is shown while it grows. Undefined where the channel cannot edit or is not ready. */
   open(target: Target, taskId: string, agent: string): ReplyStream | undefined;
   /** Run the `deliver` hook, store and send. Resolves after the commit; `sent` when the platform accepted it. Throws `SVC_CHANNEL_UNKNOWN`. */
   send(delivery: DraftDelivery): Promise<{ readonly id: string; readonly sent: Promise<{ readonly platformId: string }> }>;
   /**
-   * One try to say something now, past the outbox: for when nothing can be stored. Nothing is kept of it, and a channel that is not ready
-   * or has to wait does not say it. Never rejects.
+   * Makes one attempt to send a notice immediately, bypassing the outbox: for when nothing can be stored. Not persisted; skipped if the channel is
+   * not ready or has to wait. Never rejects.
    */
   tell(notice: Delivery): Promise<void>;
-  /** The writes that ask for a message to be acknowledged by its channel's `ack`; they go into the commit that stores it. */
+  /** Returns the writes that request the channel's `ack` of a message; they go into the commit that stores it. */
   accepting(inbound: Inbound): readonly Op[];
   /** That commit is durable. */
   accepted(inbound: Inbound): void;
@@ -37,11 +38,11 @@ export interface Deliveries {
   /** Deliveries of a channel that wait in the outbox. */
   unsent(channel: string): Promise<number>;
   start(): Promise<void>;
-  /** Stop claiming, let what is in flight finish, keep the rest for the next start. */
+  /** Stops claiming, completes deliveries in progress, and keeps the rest for the next start. */
   stop(): Promise<void>;
 }
 
-/** What the deliveries are built from. */
+/** Dependencies of the deliveries. */
 export interface DeliveriesDeps {
   readonly store: Store;
   readonly bus: Pick<Bus, "publish" | "subscribe" | "current" | "within" | "node">;
@@ -62,9 +63,9 @@ export interface DeliveryPart {
 /** Deliveries that a `deliver` tap keeps back, until a plugin decides about them or they expire. */
 export interface WithheldDeliveries {
   list(query?: { readonly after?: string; readonly limit?: number }): Promise<readonly WithheldDelivery[]>;
-  /** Sends it. False when it is not there any more. */
+  /** Sends it. Returns false if it no longer exists. */
   release(id: string): Promise<boolean>;
-  /** Drops it, with the reason in trace and event. False when it is not there any more. */
+  /** Drops it, with the reason in trace and event. Returns false if it no longer exists. */
   refuse(id: string, reason: string): Promise<boolean>;
 }
 
@@ -75,13 +76,13 @@ export interface DeliveryChoices {
    * `SVC_CHOICE_FOREIGN` for a pressed button that may not count (any more).
    */
   heard(message: Message): Message | Promise<Message>;
-  /** Nobody took a choice: tell the person. Answers the reason for the event; never rejects. */
+  /** No plugin took a choice: notifies the person. Resolves with the reason for the event; never rejects. */
   unclaimed(inbound: Inbound): Promise<string>;
   /** See `Tasks.closeChoices`. */
   close(id: string, words?: string): Promise<boolean>;
 }
 
-/** The growing reply of one task. What it has sent is found again by the final delivery through the task id. */
+/** The growing reply of one task. The final delivery finds the messages already sent by the task id. */
 export interface ReplyStream {
   text(delta: string): void;
   /** The turn is over; the final text comes through the outbox. */

@@ -8,11 +8,11 @@ export interface Intake {
   enter(task: Task): void;
   /** Takes out a message that no tap has seen yet. False when it is not (or no longer) here. */
   remove(task: Task): boolean;
-  /** Lets through what has entered, in that order, and from now on what enters. */
+  /** Admits the waiting tasks, in that order, and later ones directly. */
   open(): void;
 }
 
-/** `admit` sets a task on its way; it is through once it is routed (`markRouted`), which may be at once. */
+/** `admit` starts a task; the next follows once it is routed (`markRouted`), which may be at once. */
 export function createIntake(admit: (task: Task) => void): Intake {
   let waiting: Task[] | undefined = [];
   /** Origins of which a message is with the taps, each with those behind it. */

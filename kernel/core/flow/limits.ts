@@ -2,5 +2,5 @@
 export const CALL_DEPTH = 32;
 /** Seconds that an agent's scheduled job may take at least. */
 export const JOB_SECONDS = 7_200;
-/** How long messages are kept for an agent that a reload took away. */
+/** Grace period for messages to an agent that a reload removed. */
 export const ABSENT_MS = 30_000;

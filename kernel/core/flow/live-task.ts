@@ -10,7 +10,7 @@ import type { TurnEnds } from "./turn-end.ts";
 /** A task while this process works on it. */
 export interface Task {
   readonly record: TaskRecord;
-  /** The plugins as they were when it came in; a running turn keeps them over a reload. */
+  /** The plugins at the time the task was accepted; a running turn keeps them over a reload. */
   readonly live: Live;
   readonly listeners: Set<(event: TaskEvent) => void>;
   readonly result: Promise<TaskResult>;
@@ -20,7 +20,9 @@ export interface Task {
   readonly keep: boolean;
   /** The running task that this one replaces. */
   readonly replaces?: Task;
-  /** What it does now: `accepted`, `queued`, a preparation step's name, `agent`, `waiting` while its turn is parked. */
+  /** Its route, where its turn was foreseen to begin with its acceptance: its stored record counts a run on that route already. */
+  foreseen?: Route;
+  /** Current step: `accepted`, `queued`, a preparation step's name, `agent`, `waiting` while its turn is parked. */
   step: string;
   state: "accepted" | "waiting" | "running" | "settled";
   /** The task whose turn answers this one too. */
@@ -28,21 +30,21 @@ export interface Task {
   ending?: Ending;
   /** The node that has the session of its conversation, where that is another one. */
   movedFrom?: string;
-  /** The event that caused what happens now, for the parents of further events. */
+  /** Id of the event that caused the current work, as parent of further events. */
   cause?: string;
-  /** What callers and the channel see of the answer; of a turn that has begun. */
+  /** Stream of the answer to callers and channel; present once its turn has begun. */
   stream?: AnswerStream;
   /** The turn's slot; of a turn that has begun. */
   slot?: Slot<Task>;
-  /** What tells the plugins of the turn's end; of a turn that has begun. */
+  /** Notifies plugins of the turn's end; present once its turn has begun. */
   ends?: TurnEnds;
-  /** It stands in its lane, or is ending without one: what came after it may go on. */
+  /** Whether the task is in its lane, or is ending without one: later ones may be routed. */
   routed: boolean;
   /** Called when that is so. */
   awaited?: (() => void)[];
 }
 
-/** How a message comes in: pinned to a conversation, ahead of others, kept whatever the queue mode, in place of a running task. */
+/** Options of an entering message: pinned to a conversation, ahead of others, kept whatever the queue mode, in place of a running task. */
 export interface AcceptOptions {
   readonly pinned?: Route;
   readonly front?: boolean;
@@ -80,7 +82,7 @@ export function stopTask(task: Task, ending: Ending): void {
   lead.abort.abort(ending);
 }
 
-/** Says that the task stands in its lane, or never will. */
+/** Marks the task as placed in its lane, or as never placed. */
 export function markRouted(task: Task): void {
   if (task.routed) return;
   task.routed = true;
@@ -97,9 +99,9 @@ export function whenRouted(task: Task, listener: () => void): void {
 export const ROUTED_MS = 12_000;
 
 /**
- * Resolves when the task is routed, and lets its listeners hear nothing before: where several daemons share the lanes, who has the
- * acknowledgement may send the next message to another one, and that must stand behind this one. After 12 s throws `SVC_TASK_UNPLACED`, for
- * the sender to ask again with its key; who gave none would be doubled by that, and has the acknowledgement then.
+ * Resolves when the task is routed, and buffers its listeners' events until then: where several daemons share the lanes, a sender with the
+ * acknowledgement may send the next message to another daemon, and that must queue behind this one. After 12 s throws `SVC_TASK_UNPLACED`, so that
+ * the sender retries with its key; a sender without a key would create a duplicate by that, and gets the acknowledgement instead.
  */
 export async function routedFirst(task: Task): Promise<void> {
   const { id, inbound } = task.record;
@@ -116,7 +118,7 @@ export async function routedFirst(task: Task): Promise<void> {
   for (const event of held) tell(task, event);
 }
 
-/** Tell the listeners of a task. A listener that throws is removed and disturbs nothing. */
+/** Calls the listeners of a task. A listener that throws is removed and affects no other. */
 export function tell(task: Task, event: TaskEvent): void {
   for (const listener of task.listeners) {
     try {

@@ -56,7 +56,7 @@ export class LiveTasks {
     return this.working().length === 0 ? Promise.resolve() : new Promise((resolve) => this.#whenIdle.push(resolve));
   }
 
-  /** A turn has ended or is parked: tells those who wait for the last one. */
+  /** A turn has ended or is parked: resolves the waits for the last one. */
   ended(): void {
     if (this.#whenIdle.length > 0 && this.working().length === 0) for (const resolve of this.#whenIdle.splice(0)) resolve();
   }

@@ -6,8 +6,8 @@ export type LoopGuard = (message: Message, agent: string) => Rejection | undefin
 const PAIRS = 1_000;
 
 /**
- * Counts, for each pair of bot and agent in a chat, what the bot said within a sliding window. Own replies and words of people in
- * between do not set it back: two bots that answer each other trip it in any case.
+ * Counts, for each pair of bot and agent in a chat, the bot's messages within a sliding window. Our replies and messages of people in between do not
+ * reset it: two bots that answer each other trip it in any case.
  */
 export function createLoopGuard(options: { readonly limit?: number; readonly windowMs?: number; readonly now?: () => number } = {}): LoopGuard {
   const { limit = 10, windowMs = 300_000, now = () => performance.now() } = options;

@@ -5,14 +5,14 @@
  *   2 advance   one at a time for each origin (`intake.ts`): the
  *               taps of `inbound` and `route`, or the default route    dropped, refused (SVC_AGENT_*, SVC_INTENT_REFUSED, ...)
  *   3 queue     its lane (`work.ts`): one turn a conversation,
- *               `maxConcurrent` an agent; `queueMode` for what waits   dropped, deadlock
- *   4 work      context, engine, its events (`turn.ts`); what is shown
+ *               `maxConcurrent` an agent; `queueMode` when busy        dropped, deadlock
+ *   4 work      context, engine, its events (`turn.ts`); display
  *               of the answer while it grows (`answer-stream.ts`)      timeout, stalled, cancelled, the engine's own
  *   5 finish    the `deliver` taps; answer and outbox in one commit;
- *               then `Turn.ended`, events, callers, and when what
- *               waited on `ended` has run, the next of the lane        held (kept until released or refused), store
+ *               then `Turn.ended`, events, callers, and after the
+ *               callbacks of `ended` the next of the lane              held (kept until released or refused), store
  *
- * A restart enters at 2 with what is stored (`WorkPart.recover`); nothing leaves 2 before `open`.
+ * A restart enters at 2 with the stored tasks (`WorkPart.recover`); no task leaves 2 before `open`.
  */
 import { AsyncResource } from "node:async_hooks";
 import { type Accepted, type Log, type Message, type Op, put, type Route, remove, type TaskResult } from "@svc/sdk";
@@ -29,6 +29,7 @@ import { type AnswerDelivery, answerOf } from "./answer-delivery.ts";
 import { openAnswerStream } from "./answer-stream.ts";
 import { countAttempt } from "./count-attempt.ts";
 import type { Deliveries } from "./deliveries-port.ts";
+import { foreseenRow, takeBackRun } from "./foresight.ts";
 import { createIntake } from "./intake.ts";
 import { ABSENT_MS } from "./limits.ts";
 import { type AcceptOptions, createTask, markRouted, routedFirst, stopTask, type Task, tell } from "./live-task.ts";
@@ -46,7 +47,7 @@ import { endUnstored } from "./unstored.ts";
 import { createDeadlocks, tooDeep } from "./waits.ts";
 import type { Claim, Work, Worker } from "./work.ts";
 
-/** What the pipeline stands on. Functions are asked when their answer matters, so that a reload counts at once. */
+/** Dependencies of the pipeline. Functions are called when their answer matters, so that a reload takes effect at once. */
 export interface PipelineDeps {
   readonly node: string;
   readonly store: ScopedStore;
@@ -63,7 +64,7 @@ export interface PipelineDeps {
 
 type Batch = readonly [Task, ...Task[]];
 
-/** The life of every message of this process. `tasks-api.ts` is what plugins and routes get of it. */
+/** Lifecycle of every message of this process. `tasks-api.ts` is its API for plugins and routes. */
 export class Pipeline {
   readonly deps: PipelineDeps;
   readonly tasks = new LiveTasks();
@@ -73,12 +74,12 @@ export class Pipeline {
   readonly #deadlocks;
   readonly #intake = createIntake((task) => this.inRoot(task, () => void this.advance(task)));
   readonly absence;
-  /** The kernel's own work is no plugin's, whichever plugin handed the message over or ended the turn before. */
+  /** Async context outside of all plugins: the kernel's own work must not be attributed to the plugin that submitted the message or ended the previous turn. */
   readonly #outside = new AsyncResource("svc.flow");
   #opened = false;
   #refusing = false;
-  /** Why nothing is begun any more, once that is so. */
-  #closing: Ending | undefined;
+  /** Why nothing is begun any more, once the daemon is stopping: unfinished work is left for the next start. */
+  closing: Ending | undefined;
 
   constructor(deps: PipelineDeps) {
     this.deps = deps;
@@ -100,24 +101,27 @@ export class Pipeline {
 
   /** Store a message and set it on its way. Resolves after the commit; without a task where the dedup key was seen before. */
   async accept(given: Message, admission: AcceptOptions = {}): Promise<{ task?: Task; accepted: Accepted }> {
-    const { store, bus, now, deliveries } = this.deps;
+    const { store, bus, now, deliveries, log } = this.deps;
     if (this.#refusing) throw fail("SVC_DAEMON_DRAINING");
     const heard = deliveries.choices.heard(given);
     const message = isPromise(heard) ? await heard : heard;
     const id = newTaskId(now());
     const { rootId = bus.newRoot(), parentId } = bus.current() ?? {};
     const record = newRecord(message, { id, rootId, at: now() }, this.deps.node, admission.pinned);
-    const earlier = await storeNew(store, record, deliveries.accepting(record.inbound));
+    const begun = this.#opened && !this.#refusing ? foreseenRow(record, this) : undefined;
+    const earlier = await storeNew(store, begun ?? record, deliveries.accepting(record.inbound));
     if (earlier !== undefined) return { accepted: { ...earlier, duplicate: true } };
     deliveries.accepted(record.inbound);
     const task = createTask(record, this.deps.live(), admission);
     if (parentId !== undefined) task.cause = parentId;
+    if (begun !== undefined) task.foreseen = begun.route;
     this.tasks.add(task);
     const placed = this.#opened && this.lanes.elsewhere?.shared ? routedFirst(task) : undefined;
     tell(task, { type: "accepted", taskId: id, rootId });
-    // Stored, and so kept for the next start: a stop came in between.
-    if (this.#closing !== undefined) this.#interrupted([task], this.#closing.text);
+    // A stop came in between: the message is stored, and so kept for the next start.
+    if (this.closing !== undefined) this.#interrupted([task], this.closing.text);
     else this.#intake.enter(task);
+    if (begun !== undefined && record.attempts === 0) await takeBackRun(task, store, log);
     if (placed !== undefined) await placed;
     return { task, accepted: { taskId: id, rootId, duplicate: false } };
   }
@@ -136,9 +140,9 @@ export class Pipeline {
       const rejection = isPromise(judged) ? await judged : judged;
       if (rejection !== undefined) return await this.#drop(task, rejection.reject);
       if (inbound.choice !== undefined) return await this.#drop(task, await this.deps.deliveries.choices.unclaimed(inbound));
-      // What another node has begun stays there, over a restart.
+      // A task that another node has begun stays there, over a restart.
       const routed = record.route?.node === undefined ? live.hooks.route(inbound, run) : record.route;
-      const answer = (isPromise(routed) ? await routed : routed) ?? defaultRoute(inbound, agents());
+      const answer = (isPromise(routed) ? await routed : routed) ?? task.foreseen ?? defaultRoute(inbound, agents());
       const route = record.pinned ?? answer;
       if (route === undefined) return await this.#drop(task, "it addresses no agent");
       const loop = this.#tooMuch(inbound, route.agent);
@@ -147,8 +151,7 @@ export class Pipeline {
       const refusal = refusalOf(inbound, route, agents().settings(route.agent, route.node)) ?? tooDeep(task, this.tasks);
       if (refusal !== undefined) return await this.finish([task], errorOutcome(refusal, "refused"));
       task.cause = this.#announce.matched(record).id;
-      const left = this.queue(task, route);
-      if (left !== undefined) await left;
+      await this.queue(task, route);
     } catch (error) {
       await this.finish([task], errorOutcome(error, "refused"));
     }
@@ -168,7 +171,7 @@ export class Pipeline {
   #entered(task: Task, how: "started" | "queued" | "dropped"): Promise<void> | undefined {
     markRouted(task);
     if (how === "dropped") return this.#drop(task, "the conversation is busy and its agent's queueMode is drop");
-    // It may have been claimed, and have ended, before the answer came.
+    // The task may have been claimed and finished before the result of the lane arrived.
     if (how === "started" || task.state !== "waiting") return undefined;
     task.step = "queued";
     tell(task, { type: "queued", taskId: task.record.id });
@@ -178,7 +181,7 @@ export class Pipeline {
 
   // ── 4 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** Run the turn of a claimed batch to its end and let the lane go on. Never rejects. */
+  /** Runs the turn of a claimed batch to its end and releases the lane. Never rejects. */
   async work(claim: Claim<Task>): Promise<void> {
     const { batch } = claim;
     const [lead, ...merged] = batch;
@@ -218,14 +221,14 @@ export class Pipeline {
 
   // ── 5 ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-  /** End the tasks of a turn, or of none: the `deliver` taps, one commit of answer and outbox, then events and callers. */
+  /** Ends the tasks of a turn, or of none: the `deliver` taps, one commit of answer and outbox, then events and callers. */
   async finish(batch: Batch, ended: Outcome, slot?: Slot<Task>): Promise<void> {
     const { store, deliveries, now } = this.deps;
     const [lead] = batch;
     const { record, live } = lead;
     for (const task of batch) markRouted(task);
     if (ended.errorKind === "interrupted" && this.#refusing) {
-      if (slot !== undefined && this.#closing !== undefined) await this.lanes.release(slot.claim);
+      if (slot !== undefined && this.closing !== undefined) await this.lanes.release(slot.claim);
       return this.#interrupted(batch, ended.error ?? "", ended.reply);
     }
     const answered = answerOf(record, live.hooks, ended, deliveries);
@@ -267,11 +270,6 @@ export class Pipeline {
     }
   }
 
-  /** The daemon is stopping: what is unfinished is for the next start. */
-  get closing(): boolean {
-    return this.#closing !== undefined;
-  }
-
   #broken(record: TaskRecord, error: unknown): Outcome {
     this.deps.log.error({ task: record.id, err: error }, "a task failed in the kernel");
     return errorOutcome(error, "internal");
@@ -302,14 +300,14 @@ export class Pipeline {
     return true;
   }
 
-  /** Put a stored task back to work after a restart, ahead of what is accepted later. */
+  /** Requeues a stored task after a restart, ahead of tasks accepted later. */
   readmit(record: TaskRecord): void {
     const task = createTask({ ...record, owner: this.deps.node }, this.deps.live(), { keep: true });
     this.tasks.add(task);
     this.#intake.enter(task);
   }
 
-  /** Let what was readmitted and accepted so far begin, in that order. Until then everything waits. */
+  /** Starts the readmitted and accepted tasks, in that order. Until then everything waits. */
   open(): void {
     this.#opened = true;
     this.#intake.open();
@@ -328,14 +326,14 @@ export class Pipeline {
     this.refill();
   }
 
-  /** Begin what may begin since the agents' limits have changed. */
+  /** Starts further tasks after the agents' limits have changed. */
   refill(): void {
     if (this.#opened && !this.#refusing) this.lanes.resume();
   }
 
-  /** End what still runs or waits, to be resumed at the next start; also waits for what is being ended already. */
+  /** Ends running and waiting tasks, to be resumed at the next start; also waits for those that are ending already. */
   async interrupt(): Promise<void> {
-    this.#closing = STOPPING;
+    this.closing = STOPPING;
     const ending = [...this.tasks.all()];
     const leads = ending.filter((task) => task.lead === undefined);
     await Promise.all(leads.map(({ record }) => this.end(record.id, record.inbound.options?.scheduled ? STOPPING_SCHEDULED : STOPPING)));

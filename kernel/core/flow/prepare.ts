@@ -19,7 +19,7 @@ import type { TurnEnds } from "./turn-end.ts";
 /** Milliseconds for an engine's own SIGTERM, 3 s, SIGKILL. */
 const GRACE_MS = 5_000;
 
-/** What the pipeline hands to a turn: its limits, its stop switch, and where to tell what happens. */
+/** Values that the pipeline passes to a turn: its limits, its abort signal, and the callbacks for its events. */
 export interface TurnControl {
   /** The stop switch; its reason is an `Ending`. */
   readonly abort: AbortController;
@@ -27,27 +27,27 @@ export interface TurnControl {
   /** Ends a run that takes too long. */
   readonly clock: RunClock;
   readonly slot: Slot<Task>;
-  /** A plugin that took the turn over has given it back: no tap of `dispatch` is asked again. */
+  /** A plugin that took the turn over has returned it: the `dispatch` taps are not called again. */
   passed?: true;
   /** Seconds for the whole preparation. */
   readonly prepareSeconds: number;
-  /** How long an engine may take to stop after it was told to, in milliseconds. */
+  /** Grace period of an engine after an abort, in milliseconds. */
   readonly graceMs: number;
   readonly toolUseRequired: readonly string[];
   /** The trace's steps, in order; appended to and completed in place. */
   readonly steps: TraceStep[];
-  /** Resolves when this run is counted on disk: a crash after the engine has begun must not give it another try for nothing. */
-  readonly counted: Promise<void>;
+  /** Resolves when this run is counted on disk, which it may be already: a crash after the engine has begun must not give it another try for nothing. */
+  readonly counted: Promise<void> | undefined;
   step(name: string): void;
   readonly stream: AnswerStream;
   readonly ends: TurnEnds;
   failed(scope: Scope, what: string, error: unknown): void;
 }
 
-/** What the preparation needs of it. */
+/** The part that the preparation needs. */
 export type PrepareControl = Pick<TurnControl, "signal" | "prepareSeconds" | "steps" | "step" | "passed">;
 
-/** What is known of a run beside its turn. */
+/** Inputs of a run beside its turn. */
 export interface RunRequest extends Pick<TurnControl, "stream" | "ends" | "counted" | "failed" | "slot"> {
   readonly lead: Task;
   readonly settings: AgentSettings;
@@ -104,17 +104,17 @@ export const STALLED = "SVC_RUN_STALLED";
 /** A context ready to run, and the engine that will. */
 export interface Prepared {
   readonly context: TurnContext;
-  /** Handed over by a `dispatch` tap. */
+  /** Stream returned by a `dispatch` tap. */
   readonly taken?: AsyncIterable<TierEvent>;
-  /** The agent's own tier, for such a turn that is given back. Throws `SVC_TIER_MISSING`. */
+  /** Prepares the turn for the agent's own tier after a plugin has returned it. Throws `SVC_TIER_MISSING`. */
   readonly own?: () => Prepared;
-  /** It may refuse the turn by an error, and not run it: anything else it says gives the turn back. */
+  /** The tap may only refuse the turn by an error, not run it: any other answer leaves the turn to its own engine. */
   readonly refusesOnly?: boolean;
-  /** The same engine once more; not for one that was handed over. */
+  /** Prepares the same engine once more; absent for a tap's stream. */
   readonly again?: (context: TurnContext) => Prepared;
-  /** That engine keeps conversations itself. */
+  /** The engine stores conversations itself. */
   readonly nativeSessions?: boolean;
-  /** Whose code runs it. */
+  /** Scope of the plugin whose code runs it. */
   readonly scope: Scope;
   readonly run: () => AsyncIterable<TierEvent>;
 }
@@ -146,7 +146,7 @@ export function prepareTurn(turn: Turn, base: TurnContext, live: Live, control: 
   const choose = (context: TurnContext, taken: AsyncIterable<TierEvent> | undefined): Prepared =>
     taken === undefined ? own(context) : { context, taken, refusesOnly, scope: ownerOf(taken), own: () => own(context), run: () => taken };
   const { node } = turn.route;
-  // Nobody here who takes a turn over can be held to less than full rights (CRON-08); another node holds its own engine to them.
+  // A local tap that takes over a turn cannot be restricted to less than full rights (CRON-08); another node restricts its own engine.
   const refusesOnly = node === undefined && autonomyOf(turn) !== "act";
   const own = (context: TurnContext): Prepared => {
     if (node !== undefined) throw fail("SVC_NODE_UNSERVED", { agent: turn.agent.id, node });
@@ -175,7 +175,7 @@ function inTime(work: Promise<Prepared>, { signal, prepareSeconds }: PrepareCont
     const aborted = () => giveUp(signal.reason);
     signal.addEventListener("abort", aborted, { once: true });
     work.then((prepared) => {
-      // Given up while a tap was asked: a plugin that handed over a stream is told to end it.
+      // Aborted during a tap: its plugin is asked to end the returned stream.
       if (progress.over) return prepared.taken && abandon(prepared.taken, prepared.scope);
       end();
       resolve(prepared);

@@ -12,7 +12,7 @@ export interface TaskRecord extends RunFacts {
   agent: string;
   conversation: string;
   route?: Route;
-  /** Given by a follow-up: it stays in the conversation of the task it follows. */
+  /** Set by a follow-up: the task stays in the conversation of the task it follows. */
   pinned?: Route;
   attempts: number;
   /** Resumed on a channel of `resume.directChannels`: its answer is not delivered. */
@@ -36,7 +36,7 @@ export function newRecord(message: Message, { id, rootId, at }: Pick<Inbound, "i
 
 /** The collection of records. */
 export const TRACES = "traces";
-/** What traces are listed by. */
+/** Indexes for listing traces. */
 export const TRACE_INDEXES = ["status", "agent", "inbound.channel", "inbound.runId"] as const;
 
 /** The collection that remembers by dedup key which task a message became. */
@@ -64,7 +64,7 @@ export async function storeNew(store: Store, record: TaskRecord, more: readonly 
   }
 }
 
-/** The row of a task that the turn of another one has answered: what the turn did stands with that one alone. */
+/** Returns the row of a task that another task's turn has answered: only the leading task has the details of the turn. */
 export function mergedRow({ id, inbound, agent, conversation, route, attempts, startedAt }: TaskRecord, lead: TaskRecord): TaskRecord {
   const { status, endedAt } = lead;
   return {
@@ -88,8 +88,8 @@ export function withLead(record: TaskRecord, lead: TaskRecord): TaskRecord {
 }
 
 /**
- * Writes with which a decision about a withheld answer shows in the records of its turn: released, the task has succeeded with that
- * response; refused, it has failed with that error. None where the records are gone or the task failed by itself.
+ * Returns the writes that record a decision about a withheld answer in the tasks of its turn: released, the task has succeeded with that response;
+ * refused, it has failed with that error. Empty if the records no longer exist or the task failed by itself.
  */
 export async function decideHeld(
   store: Store,
@@ -107,7 +107,7 @@ export async function decideHeld(
   return [put(TRACES, found.key, decided, found.version), ...merged];
 }
 
-/** What `GET /traces` shows of a record; rows from before schema version 8 have only a preview of the message. */
+/** Returns the record as `GET /traces` shows it; rows from before schema version 8 have only a preview of the message. */
 export function traceOf(record: TaskRecord & { messagePreview?: string }): Trace {
   const { inbound, route, pinned: _pinned, silent: _silent, owner: _owner, ...rest } = record;
   if (inbound === undefined) return rest as unknown as Trace;
@@ -126,7 +126,7 @@ export function traceOf(record: TaskRecord & { messagePreview?: string }): Trace
 let last = 0;
 let count = 0;
 
-/** What every id of a task accepted at that time or later is not less than. */
+/** Returns a lower bound of the ids of tasks accepted at that time or later. */
 export const firstTaskIdAt = (at: number): string => `task_${Math.max(0, Math.trunc(at)).toString(36).padStart(9, "0")}`;
 
 /** A task id: sorts by the time it was made, unique within and over restarts. */

@@ -24,7 +24,7 @@ export function refusalOf(inbound: Inbound, route: Route, settings: AgentSetting
   if (unusable !== undefined) return fail("SVC_AGENT_UNUSABLE", { agent, reason: unusable });
   const { intent, chain = [], callerTask } = inbound.options ?? {};
   if (intents.length > 0 && intent !== undefined && !intents.includes(intent)) return fail("SVC_INTENT_REFUSED", { agent, intent });
-  // Who waits for the answer waits, over the others, for the agent itself.
+  // A caller that waits for the answer waits, through the others, for the agent itself.
   if (callerTask !== undefined && chain.includes(agent)) return fail("SVC_DELEGATION_LOOP", { agent, chain: [...chain, agent].join(" -> ") });
   const others = new Set(chain.filter((id) => id !== agent));
   if (maxDelegationDepth > 0 && others.size >= maxDelegationDepth)
@@ -38,10 +38,10 @@ export function runSecondsOf({ entry, options }: Inbound, { maxExecutionMinutes 
   return entry === "cron" ? Math.max(asked, JOB_SECONDS) : asked;
 }
 
-/** The message as its turn has it: with the text that the route gave it, where it gave one. */
+/** The message of the turn: with the text of its route, if the route has one. */
 export const askedOf = ({ inbound, route }: TaskRecord): Inbound => (route?.text === undefined ? inbound : { ...inbound, text: route.text });
 
-/** What `assembleContext` starts from: the agent's own prompt and the sender's words. */
+/** Initial context for `assembleContext`: the agent's own prompt and the message's text. */
 export function baseContext({ agent, messages, startedAt }: Turn): TurnContext {
   const prompt = messages.map((message) => promptOf(message, startedAt)).join("\n\n");
   const { output } = messages[0].options ?? {};
@@ -56,7 +56,7 @@ export function baseContext({ agent, messages, startedAt }: Turn): TurnContext {
 
 /** A task that failed before or beside its engine. */
 export const errorOutcome = (error: unknown, errorKind: string): Outcome => ({ status: "error", reply: "", error: reasonOf(error), errorKind });
-/** The exit code of a program that was ended by SIGTERM: what a run over its time limit has, whatever its engine is (001:L53). */
+/** The exit code of a program that was ended by SIGTERM: reported by a run over its time limit, whatever its engine (001:L53). */
 export const TERMINATED = 143;
 /** A task that was ended: cancelled, over its limit, or interrupted. */
 export const endedOutcome = ({ kind, text }: Ending): Outcome => ({
@@ -73,11 +73,16 @@ export function hindranceOf({ ending, record }: Task, settings: AgentSettings | 
   return settings === undefined ? errorOutcome(fail("SVC_AGENT_UNKNOWN", { agent: record.agent }), "refused") : undefined;
 }
 
-/** Whose slots a routed task waits for: an agent of the same id on another node is another one. */
+/** Returns the key of the agent's slots: an agent of the same id on another node is another one. */
 export const laneAgent = ({ agent, node }: Pick<Route, "agent" | "node">): string => (node === undefined ? agent : `${node}/${agent}`);
 
 /** The lane of a routed task and its rules, read from the agent's settings whenever they matter. */
-export function placementOf({ record, front, keep }: Task, route: Route, agents: () => AgentTable, absence: Absence): Placement {
+export function placementOf(
+  { record, front, keep }: Pick<Task, "record" | "front" | "keep">,
+  route: Route,
+  agents: () => AgentTable,
+  absence: Absence,
+): Placement {
   const settings = () => agents().settings(route.agent, route.node);
   return {
     conversation: route.conversation,
@@ -92,8 +97,8 @@ export function placementOf({ record, front, keep }: Task, route: Route, agents:
 }
 
 /**
- * Messages become one turn only where its answer reaches all of them, and where they ask the same of it. What a restart interrupted is
- * taken up as it was: a turn that brought the daemon down costs no further message a try.
+ * Returns the key by which messages may share a turn: only where its answer reaches all of them, and where they have the same options. Interrupted
+ * tasks are resumed unchanged: a turn that crashed the daemon costs no further message a try.
  */
 function sortOf({ inbound: { options }, attempts }: TaskRecord, { reply: { channel, chat, account, thread } }: Route): string {
   return JSON.stringify([channel, chat, account, thread, options, attempts]);

@@ -1,4 +1,4 @@
-/** The time limit of a run: counts while the turn may work, stands while it is parked, and begins anew when another engine takes over. */
+/** The time limit of a run: counts while the turn may work, is paused while it is parked, and restarts when another engine takes over. */
 export class RunClock {
   readonly #limitMs: number;
   readonly #over: () => void;
@@ -18,7 +18,7 @@ export class RunClock {
     this.#timer = setTimeout(this.#over, this.#left);
   }
 
-  /** Stands until `run`. */
+  /** Pauses until `run`. */
   stand(): void {
     if (this.#timer === undefined) return;
     clearTimeout(this.#timer);

@@ -1,7 +1,7 @@
 import type { TaskResult, Trace, Usage } from "@svc/sdk";
 import type { TaskRecord } from "./record.ts";
 
-/** What a run has come to, beside its status and answer. Made once, in `turn.ts` or for a task that never ran; the functions below map it. */
+/** Result of a run, beside its status and answer. Made once, in `turn.ts` or for a task that never ran; the functions below map it. */
 export interface RunFacts {
   readonly error?: string;
   readonly errorKind?: string;
@@ -9,16 +9,16 @@ export interface RunFacts {
   readonly usage?: Usage;
   readonly model?: string;
   readonly sessionId?: string;
-  /** The value of an answer that was asked for in a shape. */
+  /** The value of a structured answer. */
   readonly output?: unknown;
   readonly autonomyBlocks?: NonNullable<Trace["autonomyBlocks"]>;
   readonly guard?: NonNullable<Trace["guard"]>;
   readonly context?: NonNullable<Trace["context"]>;
-  /** The delivery that keeps the answer until somebody decides about it. */
+  /** Id of the delivery that holds the answer until somebody decides about it. */
   readonly withheld?: string;
 }
 
-/** How a turn ended, before it is stored. */
+/** Result of a turn, before it is stored. */
 export interface Outcome extends RunFacts {
   readonly status: "ok" | "error" | "timeout";
   readonly reply: string;
@@ -53,7 +53,7 @@ export const recordFacts = (facts: RunFacts): RunFacts => present(facts, OF_RECO
 /** The facts that a merged task's record shows of the run that answered it; tokens are counted with the lead alone. */
 export const mergedFacts = (lead: RunFacts): RunFacts => present(lead, ENDED);
 
-/** The facts that the event of a task's end tells. */
+/** The facts in the event of a task's end. */
 export const eventFacts = (result: Pick<RunFacts, (typeof OF_EVENT)[number]>): RunFacts => present(result, OF_EVENT);
 
 /** The result of a record, as callers get it: of a withheld answer `reply` is empty and there is no `output`. */

@@ -1,15 +1,15 @@
 import { onAbort } from "@svc/sdk";
 import type { Claim, Work } from "./work.ts";
 
-/** Whom a slot tells what has become of it. */
+/** Callbacks of a slot. */
 export interface SlotEvents {
-  /** It was given away. */
+  /** The slot was released. */
   parked(): void;
-  /** It is wanted back, and others have all that there are. */
+  /** The turn wants its slot back, and all are in use. */
   blocked(): void;
 }
 
-/** A running turn's slot among those of its agent: given away while the turn waits for something outside, taken again to go on. */
+/** A running turn's slot among those of its agent: released while the turn waits for something outside, reacquired to continue. */
 export class Slot<T> {
   #claim: Claim<T>;
   readonly #work: Pick<Work<T>, "park" | "unpark">;
@@ -23,12 +23,12 @@ export class Slot<T> {
     this.#events = events;
   }
 
-  /** By which the turn holds its lane now. */
+  /** The turn's current claim of its lane. */
   get claim(): Claim<T> {
     return this.#claim;
   }
 
-  /** `wanted`: the turn could go on and waits for a slot. */
+  /** `wanted`: the turn is ready to continue and waits for a slot. */
   get state(): "held" | "parked" | "wanted" {
     return this.#state;
   }
@@ -72,7 +72,7 @@ export class Slot<T> {
     if (this.#state === "wanted") this.#events.blocked();
   }
 
-  /** Hands over a further claim of the batch. False when the turn does not wait for one. */
+  /** Passes a further claim of the batch to the turn. Returns false if the turn does not wait for one. */
   give(claim: Claim<T>): boolean {
     this.#resume?.(claim);
     return this.#resume !== undefined;

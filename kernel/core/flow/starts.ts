@@ -11,7 +11,7 @@ export interface Start {
 /** The journal of starts. */
 export const STARTS = "starts";
 
-/** So many starts of all nodes are looked at. */
+/** Maximum number of starts read, over all nodes. */
 const LOOKED_BACK = 200;
 
 /** The mark of a node that runs; without a name the one from before nodes had marks of their own. */
@@ -23,7 +23,7 @@ export async function startsOf(store: Store, node: string): Promise<readonly Sta
   return starts.map(({ value }) => value).filter((start) => (start.node ?? node) === node);
 }
 
-/** The start that is under way, not noted yet: was the run before it ended in good order? */
+/** Returns the start in progress, not stored yet; `clean`: the previous run ended in order. */
 export async function thisStart(store: Store, node: string, now: number): Promise<Start> {
   const marks = store.collection("marks");
   return { node, at: now, clean: ((await marks.get(runningMark(node))) ?? (await marks.get(runningMark()))) === undefined };

@@ -5,13 +5,13 @@ import { type TaskRecord, TRACES } from "./record.ts";
 import { resultOf } from "./run-facts.ts";
 import { readRecord } from "./traces.ts";
 
-/** Milliseconds between looks at a record that nobody here works on: it waits for the end of a start, or belongs to another daemon. */
+/** Milliseconds between polls of a record that this process does not work on: it waits for the end of a start, or belongs to another daemon. */
 const LOOK_MS = 1_000;
 const LONGEST_MS = 2 ** 31 - 1;
 
 /**
- * The result of a task that was accepted at any time, once it has one. Throws `SVC_TASK_UNKNOWN` where nothing is kept of it,
- * `SVC_DAEMON_DRAINING` when the daemon stops before it has ended, and the reason of `signal`.
+ * Returns the result of a task, however long ago it was accepted, once it has one. Throws `SVC_TASK_UNKNOWN` if no record of it exists,
+ * `SVC_DAEMON_DRAINING` if the daemon stops before its end, and the reason of `signal`.
  */
 export async function taskResult(pipeline: Pipeline, id: string, signal?: AbortSignal, listen?: (event: TaskEvent) => void): Promise<TaskResult> {
   const unwatch = listen && pipeline.lanes.elsewhere?.watch(id, listen);
@@ -31,7 +31,7 @@ async function ended(pipeline: Pipeline, id: string, signal?: AbortSignal, liste
       if (listen !== undefined) task.listeners.add(listen);
       const result = await withTimeout(task.result, LONGEST_MS, () => undefined, signal).finally(() => listen && task.listeners.delete(listen));
       if (result !== undefined && !(result.errorKind === "interrupted" && task.record.status === "in-flight")) return result;
-      if (pipeline.closing) throw fail("SVC_DAEMON_DRAINING");
+      if (pipeline.closing !== undefined) throw fail("SVC_DAEMON_DRAINING");
     }
     await sleep(LOOK_MS, signal);
   }

@@ -13,8 +13,8 @@ import { readRecord } from "./traces.ts";
 export function tasksOf(pipeline: Pipeline): KernelTasks {
   const { tasks } = pipeline;
   const { store, deliveries, now } = pipeline.deps;
-  /** What was accepted before, perhaps elsewhere, has its place before that is told: the next message of its sender stands behind it. */
-  const placed = async ({ taskId, duplicate }: Accepted): Promise<void> => (duplicate ? pipeline.lanes.elsewhere?.routed(taskId) : undefined);
+  /** Acknowledge a duplicate only once the original has its place in a lane, perhaps on another daemon: the sender's next message must queue behind it. */
+  const placed = ({ taskId, duplicate }: Accepted): Promise<void> | undefined => (duplicate ? pipeline.lanes.elsewhere?.routed(taskId) : undefined);
   return {
     async accept(message) {
       const { accepted } = await pipeline.accept(message);
@@ -23,10 +23,13 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
     },
     async run(message, listen, signal) {
       const { task, accepted } = await pipeline.accept(message, listen === undefined ? {} : { listen: ownDoing(listen) });
-      await placed(accepted);
-      if (task === undefined) throw fail("SVC_TASK_DUPLICATE", { task: accepted.taskId });
+      if (task === undefined) {
+        await placed(accepted);
+        throw fail("SVC_TASK_DUPLICATE", { task: accepted.taskId });
+      }
+      if (signal === undefined) return await task.result;
       const forget = onAbort(signal, () => {
-        // A collected turn has other callers: it goes on for them.
+        // Do not cancel a collected turn: it has other callers.
         if (tasks.leading(accepted.taskId)?.record.tasks === undefined)
           void pipeline.end(accepted.taskId, { kind: "cancelled", text: "cancelled: the caller stopped waiting" });
       });
@@ -44,7 +47,7 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
     cancel: (id, reason) => pipeline.end(id, { kind: "cancelled", text: reason ? `cancelled: ${reason}` : "cancelled" }),
     async followup(id, { text, replace, sender }) {
       const followed = tasks.leading(id) ?? (await pipeline.lanes.elsewhere?.find(id));
-      // A task that waits has not begun anything that could be followed: its sender's next message keeps the order by itself.
+      // A waiting task has not started, so there is nothing to follow up: the order of its sender's messages suffices.
       if (followed?.state !== "running" || followed.record.route === undefined) return undefined;
       const { inbound, route } = followed.record;
       const { platformId: _platformId, dedupKey: _dedupKey, media: _media, replyTo: _replyTo, ...context } = inbound;
@@ -63,7 +66,7 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
   };
 }
 
-/** What a plugin does when it hears something is its own doing, not that of the plugin whose engine said it. */
+/** Runs a listener in the scope of the plugin that registered it, not of the plugin whose engine emitted the event. */
 function ownDoing(listen: (event: TaskEvent) => void): (event: TaskEvent) => void {
   const scope = currentScope();
   return scope === undefined ? listen : (event) => inScope(scope, () => listen(event));

@@ -12,7 +12,7 @@ export function openStep(steps: readonly TraceStep[], id: string): TraceStep | u
   return steps.findLast((known) => stepIds.get(known) === id);
 }
 
-/** Add what is said of a step to the trace: a new one of that kind, or the end of one that was begun under the same id. */
+/** Adds an event of a step to the trace: a new step of that kind, or the end of the one with the same id. */
 export function noteStep(step: Step, steps: TraceStep[], kind: "tool" | "prepare"): void {
   const facts = {
     ...(step.output === undefined ? {} : { output: brief(step.output) }),

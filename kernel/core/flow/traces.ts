@@ -1,10 +1,9 @@
 import { setImmediate as turnOfTheLoop } from "node:timers/promises";
 import type { Collection, Trace, TraceQuery, Traces } from "@svc/sdk";
+import { FIRST_PAGE, nextPage } from "../../base/page-size.ts";
 import type { ScopedStore } from "../../base/state-store.ts";
 import { firstTaskIdAt, type TaskRecord, TRACES, traceOf, withLead } from "./record.ts";
 
-/** Documents read in one turn of the loop. */
-const PAGE = 100;
 /** A task is noted a moment before or after its id is made. */
 const MARGIN_MS = 100;
 
@@ -15,10 +14,7 @@ export async function readRecord(records: Collection<TaskRecord>, id: string): P
   return found === undefined || lead === undefined ? found?.value : withLead(found.value, lead.value);
 }
 
-/**
- * Reads task traces, newest first; `working` is the record of a task that is worked on here. Whatever is asked for, the loop turns every few
- * milliseconds.
- */
+/** Reads task traces, newest first; `working` returns the record of a task in progress here. Every query yields to the event loop every few milliseconds. */
 export function createTraces(
   core: Pick<ScopedStore, "collection" | "scan" | "scanKeys">,
   working: (id: string) => TaskRecord | undefined = () => undefined,
@@ -35,12 +31,12 @@ export function createTraces(
       const { where, oldest } = readQuery(query);
       const found: Trace[] = [];
       let below = query.below ?? (before === undefined ? undefined : firstTaskIdAt(before + MARGIN_MS));
-      for (;;) {
-        const page = await core.scan<TaskRecord>(TRACES, { where, limit: Math.min(PAGE, limit - found.length), ...(below === undefined ? {} : { below }) });
+      for (let most = FIRST_PAGE; ; await turnOfTheLoop()) {
+        const page = await core.scan<TaskRecord>(TRACES, { where, limit: Math.min(most, limit - found.length), ...(below === undefined ? {} : { below }) });
         for (const { key, value } of page.docs) if (key >= oldest && (before === undefined || value.startedAt < before)) found.push(traceOf(value));
+        most = nextPage(page.docs.map(({ value }) => (value.inbound?.text.length ?? 0) + (value.response?.length ?? 0)));
         if (page.below === undefined || page.below < oldest || found.length >= limit) return found;
         below = page.below;
-        await turnOfTheLoop();
       }
     },
     async ids({ limit = 1_000, ...query } = {}) {

@@ -13,9 +13,8 @@ import { correction, readOutput, requireSchema, sumOf } from "./typed-output.ts"
 import { freshSessionNotice } from "./words.ts";
 
 /**
- * Prepare and run a turn to its end. A preparation that stalls is tried once more from the start; a second stall is a time-out
- * whose text tells the sender to send it again. A turn whose session is lost before a word of it starts anew, once, without it. Never
- * rejects.
+ * Prepares and runs a turn to its end. A preparation that stalls is retried once from the start; a second stall is a time-out whose text asks the
+ * sender to retry. A turn whose session is lost before its first output is restarted once without it. Never rejects.
  */
 export async function attemptTurn(given: Turn, live: Live, request: RunRequest): Promise<Outcome> {
   const control = controlOf(request);
@@ -27,9 +26,17 @@ export async function attemptTurn(given: Turn, live: Live, request: RunRequest):
       if (shape !== undefined) requireSchema(shape);
       const preparing = prepareTurn(turn, baseContext(turn), live, control);
       const prepared = isPromise(preparing) ? await preparing : preparing;
-      await control.counted;
+      if (control.counted !== undefined) await control.counted;
       control.step("agent");
-      const outcome = { ...(await runLimited(prepared, control, shape ?? notice)), context: contextDigest(prepared.context) };
+      control.clock.restart();
+      let ran: Outcome;
+      try {
+        // Before an answer that has a shape the kernel says nothing.
+        ran = await (shape === undefined ? runTurn(prepared, control, notice) : runTyped(prepared, control, shape));
+      } finally {
+        control.clock.stand();
+      }
+      const outcome = { ...ran, context: contextDigest(prepared.context) };
       if (turn.afresh === true || prepared.context.session === undefined || !lostAtOnce(outcome, control)) return outcome;
       control.steps.push({ name: "session", kind: "prepare", at: Date.now(), error: `started anew: ${outcome.error}` });
       notice = request.notice + freshSessionNotice(outcome.errorKind);
@@ -46,17 +53,7 @@ export async function attemptTurn(given: Turn, live: Live, request: RunRequest):
   }
 }
 
-/** Before an answer that has a shape the kernel says nothing. */
-async function runLimited(prepared: Prepared, control: TurnControl, told: string | Schema): Promise<Outcome> {
-  control.clock.restart();
-  try {
-    return await (typeof told === "string" ? runTurn(prepared, control, told) : runTyped(prepared, control, told));
-  } finally {
-    control.clock.stand();
-  }
-}
-
-/** Run the engine, and once more with what was wrong where its answer does not fit; one that was handed over is asked once. */
+/** Runs the engine, and once more with the error where its answer does not match the schema; a tap's stream runs once. */
 async function runTyped(prepared: Prepared, control: TurnControl, shape: Schema): Promise<Outcome> {
   const first = await runTurn(prepared, control);
   const read = first.status === "ok" ? readOutput(shape, first.reply) : first;
@@ -84,8 +81,8 @@ const lostAtOnce = ({ sessionLost, reply }: Outcome, { signal, steps }: TurnCont
   sessionLost === true && reply === "" && !signal.aborted && !steps.some(({ kind }) => kind === "tool");
 
 /**
- * Run the engine to its end, and the agent's own tier where the turn is given back. Whatever happens is an outcome; rejects only when that
- * tier is gone. `notice` is the kernel's word before the engine's first.
+ * Runs the engine to its end, and the agent's own tier if the plugin returns the turn. Every result is an outcome; rejects only if that tier no
+ * longer exists. `notice` is the kernel's text before the engine's first.
  */
 async function runTurn(prepared: Prepared, control: TurnControl, notice = ""): Promise<Outcome> {
   const seen: Seen = { text: "", notice, facts: {} };
@@ -105,7 +102,7 @@ async function runTurn(prepared: Prepared, control: TurnControl, notice = ""): P
   return runTurn(prepared.own(), control, notice);
 }
 
-/** Settles with `work`, or when the turn was told to stop and the grace period is over. */
+/** Settles with `work`, or when the turn was aborted and the grace period is over. */
 function stoppable(work: Promise<void>, { signal, graceMs }: TurnControl): Promise<void> {
   return new Promise((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
@@ -129,18 +126,18 @@ function stoppable(work: Promise<void>, { signal, graceMs }: TurnControl): Promi
   });
 }
 
-/** What a run has said so far. */
+/** Output of a run so far. */
 interface Seen {
   /** The slot is taken away: nothing of the stream counts any more. */
   over?: true;
   text: string;
-  /** Told before the first word, and before the whole answer. */
+  /** Notice before the first text, and before the whole answer. */
   readonly notice: string;
   readonly facts: { -readonly [Key in keyof RunFacts]: RunFacts[Key] };
   end?: Extract<TierEvent, { type: "done" | "error" }>;
-  /** Given back, and why. */
+  /** Set if the turn was returned: the reason. */
   passed?: string;
-  /** A person is asked. */
+  /** Whether a person is being asked. */
   asking?: boolean;
   /** The step of the trace in which the turn is parked now. */
   parked?: TraceStep;
@@ -150,7 +147,7 @@ interface Seen {
 const BURST = 131_072;
 const EVENT_COST = 64;
 
-/** Only what the engine does itself runs as its plugin's: what the kernel and its listeners make of an event is not held against it. */
+/** Only the engine's own code runs in its plugin's scope: errors of the kernel and its listeners while handling an event do not count against it. */
 async function consume(prepared: Prepared, seen: Seen, control: TurnControl): Promise<void> {
   const { scope, run } = prepared;
   const iterator = inScope(scope, () => run()[Symbol.asyncIterator]());
@@ -207,7 +204,7 @@ async function inSlot(event: TierEvent, seen: Seen, { slot, clock, signal, step,
     await slot.park();
     return true;
   }
-  // The end needs no slot, nor does what is told of the waiting itself.
+  // The end needs no slot, nor do events about the waiting itself.
   if (parked === undefined || event.type === "done" || event.type === "error" || event.type === "step") return true;
   if (!(await slot.unpark(signal))) return false;
   unparked(seen);
@@ -216,7 +213,7 @@ async function inSlot(event: TierEvent, seen: Seen, { slot, clock, signal, step,
   return true;
 }
 
-/** While a person is asked the run's clock stands: that its engine goes on shows by the next event. */
+/** Pauses the run's clock while a person is asked: the next event shows that its engine continues. */
 function askingPerson(event: TierEvent, seen: Seen, { clock, step }: TurnControl): void {
   const asks = event.type === "waiting" && event.person === true;
   if (seen.parked !== undefined || asks === (seen.asking === true)) return;
@@ -226,19 +223,15 @@ function askingPerson(event: TierEvent, seen: Seen, { clock, step }: TurnControl
   seen.asking = asks;
 }
 
-/** The trace tells for how long the turn was parked. */
+/** Records in the trace how long the turn was parked. */
 function unparked(seen: Seen): void {
   if (seen.parked !== undefined) Object.assign(seen.parked, { durationMs: Date.now() - seen.parked.at });
   delete seen.parked;
 }
 
 /** Wait for the end of `work`, however it ends, but no longer than that. */
-async function atMost(ms: number, work: Promise<unknown>): Promise<void> {
-  const ended = work.then(
-    () => undefined,
-    () => undefined,
-  );
-  await withTimeout(ended, ms, () => undefined);
+function atMost(ms: number, work: Promise<unknown>): Promise<unknown> {
+  return withTimeout(work, ms, () => undefined).catch(() => undefined);
 }
 
 function note(event: TierEvent, seen: Seen, control: TurnControl): void {
@@ -258,7 +251,7 @@ function note(event: TierEvent, seen: Seen, control: TurnControl): void {
       seen.facts.autonomyBlocks = [...(seen.facts.autonomyBlocks ?? []), { tool: event.tool, reason: event.reason }];
       break;
     case "guard":
-      // For the record alone: listeners hear what was blocked.
+      // For the record alone: listeners receive the blocked calls.
       seen.facts.guard = { level: event.level, ...(event.reason === undefined ? {} : { reason: brief(event.reason) }) };
       return;
     case "step":
@@ -280,11 +273,11 @@ function note(event: TierEvent, seen: Seen, control: TurnControl): void {
       // A kind of event that a later version of the contract may have.
       return;
   }
-  // An error is told with the result, once it is known what the task makes of it.
+  // An error is sent with the result, once the task's outcome is known.
   if (event.type !== "error") control.stream.event(event);
 }
 
-/** Only what it promises: the object is a plugin's, and is stored and told. */
+/** Copies only the declared fields: the object is a plugin's, and is stored and published. */
 const countsOf = ({ input, output, cacheRead, cacheCreate, cost }: Usage): Usage => ({
   input,
   output,

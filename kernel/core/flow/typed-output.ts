@@ -2,19 +2,19 @@ import { reasonOf, type Schema, type TurnContext, type Usage } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { schemaCheck } from "../../base/schema/schema-check.ts";
 
-/** What is left of an answer when the engine is asked once more without its session. */
+/** Length to which an answer is truncated when the engine is retried without its session. */
 const ANSWER_CHARACTERS = 16_000;
 
-/** An answer that was asked for in a shape: the value, or what is wrong with it, for the engine and for people. */
+/** Result of reading a typed answer: the value, or a description of the error, for the engine and for people. */
 export type ReadOutput = { readonly output: unknown } | { readonly finding: string };
 
 const demand = (schema: Schema): string =>
   `Answer with JSON only, without any text before or after it, that fits this JSON schema and has no keys that it does not name:\n${JSON.stringify(schema)}`;
 
-/** The words of a turn whose answer has a shape. */
+/** The prompt of a turn whose answer has a schema. */
 export const typedPrompt = (prompt: string, schema: Schema): string => `${prompt}\n\n${demand(schema)}`;
 
-/** Throws `SVC_OUTPUT_SCHEMA` for a schema that cannot judge anything. */
+/** Throws `SVC_OUTPUT_SCHEMA` for a schema that does not compile. */
 export function requireSchema(schema: Schema): void {
   try {
     schemaCheck(schema, "body").fits(null);
@@ -23,7 +23,7 @@ export function requireSchema(schema: Schema): void {
   }
 }
 
-/** Reads an answer: JSON by itself, in a fence, or with words around it. */
+/** Parses an answer: plain JSON, in a fence, or surrounded by text. */
 export function readOutput(schema: Schema, answer: string): ReadOutput {
   const output = jsonIn(answer);
   if (output === undefined) return { finding: "it is no JSON" };
@@ -48,14 +48,14 @@ function jsonIn(answer: string): unknown {
   return undefined;
 }
 
-/** The context in which the engine is told what was wrong: its session knows the rest; without one the answer is given back to it. */
+/** Returns the context of the correction: a session knows the rest; without one the answer is included. */
 export function correction(context: TurnContext, schema: Schema, answer: string, finding: string, session: string | undefined): TurnContext {
   const again = `That answer cannot be used: ${finding}. ${demand(schema)}`;
   if (session !== undefined) return { ...context, session, prompt: again, media: [] };
   return { ...context, prompt: `${context.prompt}\n\nYou have answered:\n${answer.slice(0, ANSWER_CHARACTERS)}\n\n${again}` };
 }
 
-/** What both tries have cost. */
+/** Returns the total usage of both tries. */
 export function sumOf(first: Usage | undefined, second: Usage | undefined): Usage | undefined {
   if (first === undefined || second === undefined) return first ?? second;
   const sum = (key: keyof Usage) => (first[key] === undefined && second[key] === undefined ? {} : { [key]: (first[key] ?? 0) + (second[key] ?? 0) });

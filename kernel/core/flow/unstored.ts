@@ -11,14 +11,14 @@ type Deps = Pick<PipelineDeps, "store" | "deliveries" | "log" | "now">;
 /** Codes of a store that takes nothing at all now: the record that could not be written is not to blame. */
 const UNABLE = /^SVC_STORE_(BUSY|FULL|FAILED|CLOSED|UNREACHABLE|FENCED)$/;
 
-/** The writes of an end, the answer among them that goes into the outbox, and why they were not taken. */
+/** The writes of a task's end, including the answer for the outbox, and why the store rejected them. */
 interface Unstored {
   readonly ops: readonly Op[];
   readonly delivery: Delivery | undefined;
   readonly cause: unknown;
 }
 
-/** Of these, what another try may help against, and how long after. */
+/** Codes among these that a retry may resolve, and its delay. */
 const PASSING = /^SVC_STORE_(BUSY|FULL|UNREACHABLE)$/;
 const AGAIN_MS = 5_000;
 
@@ -59,8 +59,8 @@ async function endBare(batch: readonly Task[], { status, error, errorKind }: Tas
 }
 
 /**
- * The end of a turn could not be written as it was: answers with what its callers get instead, and tells a sender who waits for the answer.
- * It is written as it was once it can be. Never rejects.
+ * The end of a turn could not be stored: returns a substitute result for its callers, and notifies a sender who waits for the answer. The original is
+ * stored once that is possible. Never rejects.
  */
 export async function endUnstored(
   batch: readonly [Task, ...Task[]],

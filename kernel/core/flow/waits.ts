@@ -8,7 +8,7 @@ import type { Blocker, Work } from "./work.ts";
 /** The task that waits for this one's answer. */
 const callerOf = ({ record }: Task): string | undefined => record.inbound.options?.callerTask;
 
-/** Why a call must not begin: so many turns wait for each other above it that only agents who call each other without end get there. */
+/** Returns the error for a call that must not begin: so many turns above it wait for each other that it can only be an endless recursion between agents. */
 export function tooDeep(task: Task, tasks: LiveTasks): Error | undefined {
   let depth = 0;
   for (let id = callerOf(task); id !== undefined; depth += 1) {
@@ -20,8 +20,8 @@ export function tooDeep(task: Task, tasks: LiveTasks): Error | undefined {
 }
 
 /**
- * Why a queued call would wait for ever: all that it waits for waits, over one or several calls, for a call that is queued like
- * this one. Undefined when something it waits for can end by itself. A turn cannot end as long as one of its calls cannot.
+ * Returns an error if a queued call is in a deadlock: everything it waits for waits, through one or several calls, for a call that is queued like
+ * this one. Undefined if one of them can end by itself. A turn cannot end as long as one of its calls cannot.
  */
 function deadlock(call: Task, tasks: LiveTasks, blockers: ReadonlyMap<string, Blocker>): Error | undefined {
   const running: Task[] = [];
@@ -57,9 +57,9 @@ function deadlock(call: Task, tasks: LiveTasks, blockers: ReadonlyMap<string, Bl
 
 /** Ends calls that wait for turns which wait for them. */
 export interface Deadlocks {
-  /** Looks at one that has just been queued. */
+  /** Checks a call that has just been queued. */
   end(call: Task): Promise<void>;
-  /** Looks at all, since a turn waits for its slot again. */
+  /** Checks all calls, since a turn waits for its slot again. */
   endAll(): Promise<void>;
 }
 

@@ -5,13 +5,13 @@ import type { Outcome } from "./run-facts.ts";
 const WAITED_NOTE_MS = 60_000;
 const clock = (at: number) => new Date(at).toISOString().slice(0, 19).replace("T", " ");
 
-/** The words of one message; one that waited for more than a minute starts with a line of when it arrived and when it runs (001:L61). */
+/** Returns the prompt of one message; if it waited for more than a minute, it starts with a line of when it arrived and when it runs (001:L61). */
 export function promptOf(message: Inbound, startedAt: number): string {
   if (startedAt - message.at <= WAITED_NOTE_MS) return message.text;
   return `[This message arrived at ${clock(message.at)} UTC and waited; it runs at ${clock(startedAt)} UTC.]\n${message.text}`;
 }
 
-/** What a person on a channel is told when their request, or a job that reports to them, did not succeed. Undefined: nothing needs to be said. */
+/** Returns the notice for a person on a channel when their request, or a job that reports to them, did not succeed. Undefined: no notice is needed. */
 export function failureNotice(outcome: Pick<Outcome, "status" | "error" | "errorKind">, record: Pick<TaskRecord, "inbound" | "attempts">): string | undefined {
   switch (outcome.errorKind) {
     case "cancelled":
@@ -27,16 +27,16 @@ export function failureNotice(outcome: Pick<Outcome, "status" | "error" | "error
   }
 }
 
-/** The partial answer, then what went wrong. */
+/** Returns the partial answer, followed by the error. */
 export function failureText(outcome: Outcome, record: Pick<TaskRecord, "inbound" | "attempts">): string {
   return [outcome.reply, failureNotice(outcome, record)].filter(Boolean).join("\n\n");
 }
 
-/** What a person on a channel is told when an answer was there and could not be stored, and so not be sent. */
+/** Notice for a person on a channel when an answer could not be stored, and so was not sent. */
 export const unstoredNotice = (reason: string): string =>
   `My answer could not be stored, and so it was not sent: ${reason} Please ask again later if nothing more comes.`;
 
-/** What stands before an answer whose conversation had to go on in a new session of its engine. */
+/** Prefix of an answer whose conversation had to continue in a new session of its engine. */
 export const freshSessionNotice = (errorKind: string | undefined): string =>
   errorKind === "context"
     ? "(This conversation had become too long for the model; I go on in a new session and know only its last messages.)\n\n"

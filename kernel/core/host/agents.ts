@@ -47,7 +47,7 @@ export function readAgents(config: Readonly<Record<string, unknown>>, folder: st
   };
 }
 
-/** Compatibility forms folded and invisible characters gone, so that a look-alike of the same letters is the same handle and no other. */
+/** Normalizes a handle (NFKC, invisible characters removed), so that a look-alike of the same letters is the same handle. */
 const plain = (handle: string) =>
   handle
     .normalize("NFKC")
@@ -57,7 +57,7 @@ const plain = (handle: string) =>
 
 function readAgent(id: string, raw: Record<string, unknown>, folder: string, inherited: Turn["strategy"]): AgentSettings {
   const text = (key: string) => raw[key] as string | undefined;
-  // An entry that an unset variable left empty stays: it matches nothing, while a list without it would mean "any".
+  // An entry left empty by an unset variable stays: it matches nothing, while a list without it would mean "any".
   const list = (key: string) => (raw[key] as string[] | undefined) ?? [];
   const agent: Agent = {
     id,

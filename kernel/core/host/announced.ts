@@ -5,7 +5,7 @@ type Plugins = readonly HostedPlugin[];
 
 const TIER = "tier-";
 
-/** What a plugin says of itself before its code runs, or with it where it is handed over in code. */
+/** A plugin's own declarations, from its manifest, or from its code where it is passed in code. */
 const announced = ({ source: { manifest, plugin } }: HostedPlugin): Pick<Manifest, "default" | "strategies"> => manifest ?? plugin ?? {};
 
 const usable = (plugins: Plugins): Plugins => plugins.filter(({ state }) => state !== "disabled");
@@ -15,7 +15,7 @@ export const tierNamesOf = (plugins: Plugins): string[] => [
   ...new Set(usable(plugins).flatMap(({ id }) => (id.startsWith(TIER) ? [id.slice(TIER.length)] : []))),
 ];
 
-/** The tier of agents that name none; undefined where no known plugin is the default one. */
+/** Returns the default tier, for agents without one; undefined where no known plugin declares it. */
 export const defaultTierOf = (plugins: Plugins): string | undefined =>
   usable(plugins)
     .find((one) => one.id.startsWith(TIER) && announced(one).default === true)
@@ -24,7 +24,7 @@ export const defaultTierOf = (plugins: Plugins): string | undefined =>
 /** Ways to build a context that known plugins bring. */
 export const strategiesOf = (plugins: Plugins): string[] => [...new Set(usable(plugins).flatMap((one) => announced(one).strategies ?? []))];
 
-/** The way that counts where the configuration names none. */
+/** Returns the default strategy, for a configuration without one. */
 export const defaultStrategyOf = (plugins: Plugins): string | undefined =>
   usable(plugins)
     .map(announced)

@@ -1,6 +1,6 @@
 import type { CallConsequence } from "./incident.ts";
 
-/** How many failures open it, and for how long. Times in milliseconds. */
+/** Thresholds of the circuit breaker. Times in milliseconds. */
 export const BREAKER = { failures: 5, windowMs: 60_000, openMs: 60_000, openings: 3, openingsWindowMs: 3_600_000 } as const;
 
 /**
@@ -8,7 +8,7 @@ export const BREAKER = { failures: 5, windowMs: 60_000, openMs: 60_000, openings
  * then four; three openings within an hour disable it until it is set up again.
  */
 export interface Breaker {
-  /** May it be called now? */
+  /** Whether it may be called now. */
   readonly closed: boolean;
   /** Count a failure. Answers `opened` or `disabled` at the moment that happens. */
   fail(): CallConsequence;

@@ -11,7 +11,7 @@ export function currentScope(): Scope | undefined {
   return running.getStore();
 }
 
-/** That plugin's id as it was known before any of its code ran: what a quarantine is kept under. */
+/** Returns that plugin's id as known before any of its code ran: the key of a quarantine. */
 export function blame(): string | undefined {
   return running.getStore()?.origin;
 }
@@ -21,10 +21,10 @@ export function inScope<T>(scope: Scope, work: () => T): T {
   return running.run(scope, work);
 }
 
-/** The last argument of a tap. The signal is made only when a tap asks for it: most never do. */
+/** The last argument of a tap. The signal is created lazily: most taps never read it. */
 export class GuardedCall implements HookCall {
   readonly deadline: number;
-  // Fields of the language's own privacy would double what a call costs.
+  // `private` instead of `#`: `#` fields would double the cost of a call.
   private readonly parent: AbortSignal | undefined;
   private own: AbortController | undefined = undefined;
   private release: (() => void) | undefined = undefined;
@@ -43,7 +43,7 @@ export class GuardedCall implements HookCall {
     return this.own.signal;
   }
 
-  /** The call is over: nothing of it stays attached to the turn's signal. */
+  /** Ends the call: detaches it from the turn's signal. */
   end(reason?: Error): void {
     if (this.own === undefined) return;
     this.release?.();
@@ -54,18 +54,17 @@ export class GuardedCall implements HookCall {
 /** One thing to call in a plugin, and how long it may take. */
 export interface Callee<A extends unknown[], R> {
   readonly scope: Scope;
-  /** What is called, for the error: `hook inbound`, `start`, `action http.fetch`. */
+  /** Name of the call, for the error: `hook inbound`, `start`, `action http.fetch`. */
   readonly what: string;
   readonly limitMs: number;
   readonly run: (...args: [...A, HookCall]) => R | Promise<R>;
-  /** For an answer that goes on after the call, which keeps its signal: given one that came after the deadline, to put it away. */
+  /** For an answer that continues after the call and keeps its signal: receives one that came after the deadline, to dispose it. */
   readonly late?: (answer: R) => void;
 }
 
 /**
- * Call into a plugin with a deadline. A synchronous answer comes back synchronously and sets no timer.
- * Rejects or throws with the plugin's own error, or `SVC_PLUGIN_TIMEOUT`; a late answer is ignored, or
- * handed to `late`.
+ * Calls a plugin with a deadline. A synchronous answer is returned synchronously and sets no timer. Rejects or throws with the plugin's own error, or
+ * `SVC_PLUGIN_TIMEOUT`; a late answer is ignored, or passed to `late`.
  */
 export function call<A extends unknown[], R>(callee: Callee<A, R>, args: A, parent?: AbortSignal): R | Promise<R> {
   const began = begin(callee, args, parent);
@@ -73,7 +72,7 @@ export function call<A extends unknown[], R>(callee: Callee<A, R>, args: A, pare
   return new Promise<R>((resolve, reject) => began.settle(resolve, reject));
 }
 
-/** As `call`; an answer that is a promise comes as `PendingAnswer`, whose caller needs no second promise to hear of it. */
+/** As `call`, but returns a pending promise as `PendingAnswer`, so that the caller needs no second promise. */
 export function begin<A extends unknown[], R>(callee: Callee<A, R>, args: A, parent?: AbortSignal): R | PendingAnswer<R> {
   const handle = new GuardedCall(callee.limitMs, parent);
   try {

@@ -10,7 +10,7 @@ export function callableBy(agent: Agent, live: Live): readonly string[] {
   return [...live.actions.values()].flatMap(({ thing }) => (thing.unusable === undefined && coversName(patterns, thing.name) ? [thing.name] : []));
 }
 
-/** A tier that fails to say it offers none: the run itself will tell what is wrong. */
+/** A tier whose `actions` throws offers none: the run itself will report the error. */
 function patternsOf(agent: Agent, live: Live): readonly string[] {
   try {
     return live.tiers.get(agent.tier)?.thing.actions?.(agent) ?? NONE;

@@ -3,6 +3,7 @@ import { runInNewContext } from "node:vm";
 import { expect, it, vi } from "vitest";
 import { openStore } from "../../../test/kit/store.ts";
 import { createLog } from "../../base/log.ts";
+import { stateStore } from "../../base/state-store.ts";
 import { LIBRARIES } from "../../capabilities/libraries.ts";
 import { type Capabilities, type CoreDeps, createCapabilities } from "./capabilities.ts";
 import { pluginScope } from "./context.ts";
@@ -14,7 +15,7 @@ const collectGarbage = runInNewContext("gc") as () => void;
 const silent = createLog({ destination: "none", secrets: () => [] });
 
 async function spawning(): Promise<{ capabilities: Capabilities; close: () => Promise<void> }> {
-  const store = openStore({ file: ":memory:", log: silent });
+  const store = stateStore(openStore({ file: ":memory:", log: silent }));
   const deps = {
     env: process.env,
     log: silent,

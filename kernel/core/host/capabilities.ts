@@ -26,7 +26,7 @@ import type { Scope } from "./scope.ts";
 import { scopedEvents } from "./scoped-events.ts";
 import { servedModels } from "./served.ts";
 
-/** What the capabilities that the core serves by itself are made of. */
+/** Dependencies of the capabilities that the core implements itself. */
 export interface CoreDeps {
   readonly bus: Bus;
   readonly tasks: Tasks;
@@ -38,9 +38,9 @@ export interface CoreDeps {
   readonly health: HealthReader;
   store(plugin: PluginScope): Store;
   jobs(scope: Scope): Jobs;
-  /** What a running plugin serves under that name; throws for the plugin that asks. */
+  /** Returns the service provided under that name; throws an error that names the asking plugin. */
   service<K extends keyof ServiceTypes>(name: K, asker: Scope): ServiceTypes[K];
-  /** What changes svc.json, loaded when it is first asked for. */
+  /** Editor of svc.json, loaded at its first use. */
   settings(): Promise<(asker: SettingsAsker) => Settings>;
   failed(scope: Scope, what: string, error: unknown): void;
 }
@@ -62,7 +62,7 @@ export const lazily = <T extends object>(names: Readonly<Record<keyof T, true>>,
   Object.fromEntries(Object.keys(names).map((name) => [name, async (...given: never[]) => ((await load()) as Methods)[name]?.(...given)])) as T;
 type Methods = Readonly<Record<string, (...given: never[]) => unknown>>;
 
-/** The capabilities that the core serves by itself, one row each. */
+/** The capabilities built into the core, one row each. */
 export const CORE_CAPABILITIES = {
   agents: served(({ agents }) => agents),
   tasks: served(({ tasks }, { need }) => guardedTasks(tasks, need)),
@@ -84,7 +84,7 @@ export const CORE_CAPABILITIES = {
   settings: served(({ settings }, { id, need }): Settings => {
     // Loaded at the first call: most plugins that may change svc.json do so once in a while.
     const own = async () => (await settings())({ id, declares: (capability) => allows(need, capability) });
-    return lazily<Settings>({ read: true, schema: true, change: true, preview: true, plugins: true, release: true, keepSecret: true }, own);
+    return lazily<Settings>({ read: true, schema: true, change: true, preview: true, plugins: true, offered: true, release: true, keepSecret: true }, own);
   }),
 };
 
@@ -97,7 +97,7 @@ function allows(need: RequireCapability, capability: Capability): boolean {
   }
 }
 
-/** What is declared without a member of the context. */
+/** Permissions without a member of the context. */
 const PERMISSIONS: Readonly<Record<keyof PermissionTypes, { readonly crosses: boolean }>> = {
   routes: { crosses: true },
   network: { crosses: true },
@@ -108,7 +108,7 @@ const PERMISSIONS: Readonly<Record<keyof PermissionTypes, { readonly crosses: bo
   transcription: { crosses: false },
 };
 
-/** The port to the room of libraries: rows for all that the core does not serve by itself. */
+/** Port of the libraries: rows of the capabilities that are not built into the core. */
 export type Libraries = CapabilityRows<Exclude<keyof CapabilityTypes, keyof typeof CORE_CAPABILITIES>, LibraryDeps> & {
   readonly render: CapabilityRow<ChannelRender, LibraryDeps>;
 };
@@ -129,15 +129,15 @@ export function crosses(capability: Capability, libraries: Libraries): boolean {
 
 /** The capabilities of one kernel, from its start to its stop. */
 export interface Capabilities {
-  /** Loads what is declared and not there yet. */
+  /** Loads the declared capabilities that are not loaded yet. */
   ensure(declared: Iterable<Capability>): Promise<void>;
   /** Makes one for a plugin. Throws `SVC_CAPABILITY_MISSING` for one that was not loaded. */
   make<K extends keyof CapabilityTypes>(name: K, plugin: PluginScope): CapabilityTypes[K];
-  /** Ends what is left of them, such as children that still run. */
+  /** Disposes of their resources, such as children that still run. */
   close(): Promise<void>;
 }
 
-/** Nothing is loaded before `ensure`. */
+/** Creates the capabilities; `ensure` loads them. */
 export function createCapabilities(libraries: Libraries, libraryDeps: LibraryDeps, coreDeps: CoreDeps): Capabilities {
   const own: Partial<CapabilityRows<keyof CapabilityTypes, CoreDeps, PluginScope>> = CORE_CAPABILITIES;
   const others: Partial<CapabilityRows<keyof CapabilityTypes, LibraryDeps>> = libraries;
@@ -157,7 +157,7 @@ export function createCapabilities(libraries: Libraries, libraryDeps: LibraryDep
     make<K extends keyof CapabilityTypes>(name: K, plugin: PluginScope) {
       const capability = loaded.get(name);
       if (capability === undefined) throw fail("SVC_CAPABILITY_MISSING", { capability: name });
-      // By the types of the rows: the row of a name makes what that name stands for.
+      // Cast justified by the types of the rows: the row of a name makes the capability of that name.
       return capability.make(plugin) as CapabilityTypes[K];
     },
     async close() {

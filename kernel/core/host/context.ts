@@ -5,7 +5,7 @@ import type { ProvideDeps } from "./kinds.ts";
 import { createProvide } from "./provide.ts";
 import { addTap, type HookName, onDispose, type Scope } from "./scope.ts";
 
-/** What the contexts of plugins are built from. */
+/** Dependencies of the contexts of plugins. */
 export interface ContextDeps extends ProvideDeps {
   readonly node: { readonly id: string; readonly name: string };
   readonly env: Readonly<Record<string, string | undefined>>;

@@ -6,22 +6,22 @@ import { type DefaultStore, isDefaultStore, isStore } from "./store-plugin.ts";
 /** Where plugins are looked for. */
 export interface PluginSources {
   readonly parts: { readonly defaultStore: DefaultStore };
-  /** The embedding program keeps the state itself: no store plugin is asked. */
+  /** The embedding program provides the store: no store plugin is loaded. */
   readonly ownStore?: boolean;
   /** Only the plugins that may keep the state are known. */
   readonly storesOnly?: boolean;
-  /** Folders of first-party packages: known, and loaded only when asked for. */
+  /** Folders of first-party packages: known, and loaded only when the configuration names them. */
   readonly known: readonly string[];
   /** `plugins` of svc.json: names, paths, either with `process:` before it, and `!id` to keep a first-party plugin from loading. */
   readonly entries: readonly string[];
-  /** Plugins handed over in code. */
+  /** Plugins passed in code. */
   readonly inline: readonly Plugin<never>[];
   /** Where relative paths and packages are looked up. */
   readonly folder: string;
   readonly searchFolders: readonly string[];
 }
 
-/** Every plugin that the sources name, in their order: who comes first owns a contested name. One that cannot be read has failed. No code runs. */
+/** Lists every plugin that the sources name, in their order: the first owns a contested name. An unreadable one is marked as failed. No plugin code runs. */
 export function discover(sources: PluginSources, host: object, onIncident: OnIncident): HostedPlugin[] {
   const listed = sources.entries.map(readEntry);
   const off = new Set(listed.flatMap((entry) => (entry.off ? [entry.name] : [])));
@@ -50,6 +50,6 @@ export function discover(sources: PluginSources, host: object, onIncident: OnInc
     if (!switchedOff) add(name, "package", () => resolveEntry(sources.entries[at] as string, sources.folder, sources.searchFolders));
   const usual = sources.ownStore === true || found.some(isDefaultStore) ? undefined : sources.parts.defaultStore.find();
   if (usual !== undefined) known(usual);
-  // What a file without a package is, shows when it is imported.
+  // The kind of a file without a package is only known after its import.
   return sources.storesOnly === true ? found.filter((one) => isStore(one) || (one.source.from === "path" && one.source.manifest === undefined)) : found;
 }

@@ -14,6 +14,7 @@ import {
 import type * as Tapable from "tapable";
 import { fail } from "../../base/errors.ts";
 import { fitsHook } from "../../base/hook-answers.ts";
+import { isPromise } from "../../base/promise.ts";
 import { abandon } from "./abandon.ts";
 import { begin, type Callee } from "./call.ts";
 import type { CallConsequence } from "./incident.ts";
@@ -34,12 +35,12 @@ export const HOOK_LIMITS: Readonly<Record<HookName, number>> = {
   emit: 1_000,
 };
 
-/** What a turn passes along so that taps can be stopped and watched. */
+/** Values of a turn for its taps, with which they can be aborted and observed. */
 export interface HookRun {
   readonly signal?: AbortSignal;
   /** The tap that runs now, by its step name. */
   readonly step?: (name: string) => void;
-  /** A tap was passed over: it failed, was too slow, or its breaker is open. */
+  /** Called for a skipped tap: it failed, was too slow, or its breaker is open. */
   readonly skipped?: (name: string, reason: string) => void;
 }
 
@@ -48,8 +49,8 @@ type Stream = AsyncIterable<TierEvent>;
 type MaybePromise<T> = T | Promise<T>;
 
 /**
- * The six hooks as they are live now. Immutable: a change of taps makes a new one. A hook without taps costs nothing, and one whose
- * taps all answer at once answers at once, or throws.
+ * The six hooks with their current taps. Immutable: a change of taps creates a new one. A hook without taps costs nothing; one whose taps all answer
+ * synchronously returns or throws synchronously.
  */
 export interface LiveHooks {
   inbound(message: Inbound, run?: HookRun): MaybePromise<Rejection | undefined>;
@@ -58,11 +59,13 @@ export interface LiveHooks {
   dispatch(turn: Turn, context: TurnContext, run?: HookRun): MaybePromise<Stream | undefined>;
   deliver(delivery: Delivery, run?: HookRun): MaybePromise<Delivery>;
   emit(envelope: Envelope): void;
+  /** The taps of `inbound` and `route` answered at once when they were asked last. */
+  readonly routesAtOnce: boolean;
   /** A required `deliver` tap must see the whole answer: nothing may be streamed before it has. */
   readonly holdsStream: boolean;
 }
 
-/** Hears of every call that failed, with what the breaker made of it. */
+/** Called for every failed call, with the decision of the breaker. */
 export type OnFailure = (scope: Scope, what: string, error: unknown, consequence: CallConsequence) => void;
 
 /** Compiles the taps of all live scopes. */
@@ -74,13 +77,21 @@ export function compileHooks(taps: readonly Tap[], onFailure: OnFailure): LiveHo
   const context = waterfall<TurnContext, [Turn]>(of("assembleContext"), onFailure);
   const deliver = waterfall<Delivery, []>(of("deliver"), onFailure);
   const emit = everyone(of("emit"), onFailure);
+  const late = { inbound: false, route: false };
+  const noted = <R>(hook: keyof typeof late, answer: MaybePromise<R>): MaybePromise<R> => {
+    late[hook] = isPromise(answer);
+    return answer;
+  };
   return {
-    inbound: (message, run = {}) => inbound([message], run),
-    route: (message, run = {}) => route([message], run),
+    inbound: (message, run = {}) => noted("inbound", inbound([message], run)),
+    route: (message, run = {}) => noted("route", route([message], run)),
     assembleContext: (value, turn, run = {}) => context(value, [turn], run),
     dispatch: (turn, value, run = {}) => dispatch([turn, value], run),
     deliver: (delivery, run = {}) => deliver(delivery, [], run),
     emit,
+    get routesAtOnce() {
+      return !late.inbound && !late.route;
+    },
     holdsStream: of("deliver").some((tap) => tap.options.required === true),
   };
 }
@@ -110,7 +121,7 @@ function waterfall<T, A extends unknown[]>(taps: readonly Tap[], onFailure: OnFa
   return (value, args, run) => answered<T>((done) => hook.callAsync(value as never, args, run, done as never));
 }
 
-/** What `start` hands over: returned or thrown when that happens before it returns, else promised. */
+/** Converts a callback into a value or a promise: returns or throws if `start` calls it before it returns, else promises. */
 function answered<R>(start: (done: Done<R>) => void): MaybePromise<R> {
   let now: { readonly error: Error | null; readonly result: R | undefined } | undefined;
   let later: { readonly resolve: (result: R) => void; readonly reject: (error: Error) => void } | undefined;
@@ -141,7 +152,7 @@ const named = ({ scope, options }: Tap) => ({
   ...(options.before === undefined ? {} : { before: options.before as string }),
 });
 
-/** A tap with what is the same at each of its calls. */
+/** A tap with the precomputed parts of its calls. */
 interface Asked<R> {
   readonly tap: Tap;
   readonly step: string;
@@ -200,7 +211,7 @@ function settle<R>(asked: Asked<R>, value: R, run: HookRun, otherwise: R, done: 
 
 function passOver<R>({ tap, step, callee, onFailure }: Asked<R>, error: unknown, run: HookRun, otherwise: R, done: Done<R>): void {
   const { scope, hook, options } = tap;
-  // A process that is away was counted when it went, and comes back by itself: the tap must not stay switched off after that.
+  // A crash of the isolated process was counted already, and the process restarts by itself: the tap must not stay disabled after that.
   if (!isAway(error)) onFailure(scope, callee.what, error, tap.breaker.fail());
   if (options.required) done(fail("SVC_HOOK_REQUIRED", { plugin: scope.id, hook, reason: reasonOf(error), cause: error }));
   else {

@@ -21,20 +21,20 @@ export type HostParts = SupplyDeps["parts"] &
     readonly capabilities: Pick<CapabilityPart, "sweep">;
   };
 
-/** What is known before any plugin code runs. */
+/** Inputs that are known before any plugin code runs. */
 export interface HostSources extends PluginSources, SupplyDeps {
   readonly parts: HostParts;
   /** The environment, of which an isolated plugin's process gets a named few. */
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
-/** The plugin host: known, loaded, set up, started, stopped, each plugin by itself. */
+/** The plugin host: discovers, loads, sets up, starts and stops each plugin by itself. */
 export interface Host {
-  /** The plugins as they are now; replaced, never changed. */
+  /** The current plugins; replaced, never mutated. */
   readonly live: Live;
-  /** What the known plugins declare that tokens can hold. */
+  /** Token scopes that the known plugins declare. */
   readonly tokenScopes: ScopeTable;
-  /** Import what the document asks for. Errors are collected in the statuses. */
+  /** Imports the plugins that the document enables. Errors are collected in the statuses. */
   load(wanted: Wanted): Promise<void>;
   /** Sections of the imported plugins and agent keys of the known ones, for composing the schema. */
   sections(): Section[];
@@ -47,9 +47,9 @@ export interface Host {
   troubles(entries: readonly string[]): EntryTrouble[];
   /** Tier names that known plugins provide. */
   tierNames(): string[];
-  /** The tier of agents that name none; undefined where no known plugin is the default one. */
+  /** Default tier, for agents without one; undefined where no known plugin declares it. */
   defaultTier(): string | undefined;
-  /** Ways to build a context that known plugins bring, and the one that counts where the configuration names none. */
+  /** Context strategies of the known plugins, and the default one for a configuration without one. */
   strategies(): string[];
   defaultStrategy(): string | undefined;
   /** Why no plugin, or not one alone, would keep the state; undefined where one would. */
@@ -59,7 +59,7 @@ export interface Host {
   setUp(wanted: Wanted, contexts: ContextDeps): Promise<void>;
   /** Start the plugins that are set up, or those of one kind alone. */
   start(kind?: Kind): Promise<void>;
-  /** Bring the plugins in line with a new configuration: start, stop, reload. Answers who could not follow. */
+  /** Brings the plugins in line with a new configuration: start, stop, reload. Resolves with the plugins that could not follow. */
   apply(wanted: Wanted, contexts: ContextDeps): Promise<{ plugin: string; reason: string }[]>;
   /** Stop all but the plugin that keeps the state. */
   stop(): Promise<void>;
@@ -67,31 +67,31 @@ export interface Host {
   stopStore(): Promise<void>;
   /** Whether a plugin's own start, stop or reload is being waited for. */
   inTransition(id: string): boolean;
-  /** A host of the same plugins, but for those in processes of their own, of which none is imported: for looking at them. */
+  /** A host of the same plugins for inspection, without those in processes of their own; none is imported. */
   twin(): Host;
   statuses(): PluginStatus[];
-  /** Where the known plugins come from, in the same order. */
+  /** The sources of the known plugins, in the same order. */
   sources(): readonly Source[];
   /** Count a failure against a plugin and report it. */
   failed(scope: Scope, what: string, error: unknown): void;
   /**
-   * Count an error that nobody caught against the plugin whose code is running, else the one whose file stands topmost in its stack.
-   * False when it is not this host's: there may be another one in the process.
+   * Counts an uncaught error against the plugin whose code is running, else the one whose file is topmost in its stack. Returns false if it is not
+   * this host's: the process may have several.
    */
   stray(error: unknown): boolean;
-  /** Who hears what becomes of plugins from now on. Incidents from before the plugins are set up are reported then. */
+  /** Registers the listener for changes of plugins from now on. Incidents from before the plugins are set up are reported then. */
   report(events: HostEvents): void;
   /** Called when a plugin's state or registrations have changed; one listener, the latest. */
   onChange(listener: () => void): void;
-  /** What a running plugin serves under that name. Throws `SVC_SERVICE_MISSING` for the plugin that asks, saying what to do. */
+  /** Returns the service provided under that name. Throws `SVC_SERVICE_MISSING`, which names the asking plugin and the next step. */
   service<K extends keyof ServiceTypes>(name: K, asker: Scope): ServiceTypes[K];
   /** Refuse a second thing of a kind and name. */
   claim(scope: Scope, kind: ProvidedKind, name: string): void;
 }
 
-/** Hears what becomes of plugins. */
+/** Listener for changes of plugins. */
 export interface HostEvents {
-  /** Something went wrong with a plugin; `error` is what was thrown, where something was. */
+  /** An incident of a plugin; `error` is the thrown error, if any. */
   readonly incident: OnIncident;
   /** The process of an isolated plugin is up again. */
   recovered(plugin: string): void;

@@ -20,24 +20,24 @@ export interface PhaseLimits {
   readonly stopMs: number;
 }
 
-/** The limits where none are set: ten seconds for each phase. */
+/** Default limits: ten seconds for each phase. */
 export const PHASE_LIMITS: PhaseLimits = { loadMs: 10_000, setupMs: 10_000, startMs: 10_000, stopMs: 10_000 };
 
-/** Runs a phase of a plugin, under a marker on disk where the plugin is somebody else's. */
+/** Runs a phase of a plugin, with a marker on disk if the plugin is third-party. */
 export type Around = <T>(plugin: HostedPlugin, phase: MarkedPhase, work: () => Promise<T>) => Promise<T>;
 
-/** One known plugin and where its life stands. */
+/** One known plugin and its state. */
 export class HostedPlugin {
   readonly source: Source;
-  /** Whose it is; its scopes say so. */
+  /** Identity of the host; the plugin's scopes carry it. */
   readonly host: object;
   id: string;
   plugin?: Plugin<never>;
   scope?: Scope;
   lifecycle?: Lifecycle<never>;
-  /** The checked section it was set up with: a reload that changes nothing of it does not concern the plugin. */
+  /** The checked section of its last setup: a reload without a change in it does not affect the plugin. */
   section?: unknown;
-  /** Compares it with what was trusted, for an installed package. */
+  /** For an installed package: compares its declarations with those of its pin. */
   requireUndrifted?: RequireUndrifted;
   /** The process that it runs in, for an isolated one. */
   isolated?: Isolated;
@@ -66,7 +66,7 @@ export class HostedPlugin {
     return this.#reason;
   }
 
-  /** It may not be set up, whatever the configuration asks for. */
+  /** Whether it must not be set up, whatever the configuration enables. */
   get isBarred(): boolean {
     return this.#state === "disabled" || this.#state === "quarantined";
   }
@@ -80,18 +80,18 @@ export class HostedPlugin {
     this.#reason = reason;
   }
 
-  /** It does not run, for that reason: an incident, with what was thrown, where something was. */
+  /** Marks it as failed for that reason, and reports an incident with the thrown error, if any. */
   fail(what: string, reason: string, error?: unknown): void {
     this.move("failed", reason);
     this.#onIncident({ plugin: this.id, what, reason, consequence: "failed" }, error);
   }
 
-  /** A phase of its life failed: said with the phase and the place in its files. */
+  /** Records the failure of a phase, with the phase and the position in the plugin's files. */
   failPhase(phase: FailedPhase, error: unknown): void {
     this.fail(phase, describeFailure(error, phase, this.source), error);
   }
 
-  /** It is not loaded until an operator releases it. */
+  /** Quarantines it: it is not loaded until an operator releases it. */
   quarantine(what: string, reason: string): void {
     this.move("quarantined", reason);
     delete this.plugin;
@@ -99,16 +99,16 @@ export class HostedPlugin {
   }
 }
 
-/** Hears of each incident, with what was thrown, where something was. */
+/** Receives each incident, with the thrown error, if any. */
 export type OnIncident = (incident: PluginIncident, error?: unknown) => void;
 
-/** Refuses an installed package that is not what was trusted. */
+/** Refuses an installed package that differs from its pin. */
 export type RequirePinned = (name: string, folder: string) => Promise<RequireUndrifted>;
 
 /** Imports a plugin's code, here or in a process of its own. */
 export type ImportCode = (hosted: HostedPlugin) => Promise<Plugin<never>>;
 
-/** Import the code and check that it is what its manifest says; an installed package must be what was trusted, before any of it runs. */
+/** Imports the code and checks it against its manifest; an installed package must match its pin before any of its code runs. */
 export async function loadPlugin(
   hosted: HostedPlugin,
   limits: PhaseLimits,
@@ -121,7 +121,7 @@ export async function loadPlugin(
   try {
     const { installed } = hosted.source;
     if (installed !== undefined) hosted.requireUndrifted = await requirePinned(installed.name, installed.folder);
-    // A scope of its own: what the module starts or throws at its top level is traced back to it.
+    // A scope of its own: calls and errors at the module's top level are attributed to it.
     const scope = createScope(hosted.id as Scope["id"], () => {}, hosted.source.id, hosted.host);
     requireBuilt(hosted.source);
     const late = `plugin ${hosted.id} took longer than ${limits.loadMs} ms to import; what its top level awaits belongs into start`;
@@ -143,7 +143,7 @@ export async function loadPlugin(
   hosted.took.load = performance.now() - began;
 }
 
-/** Run `setup`: registrations only. On failure everything it had registered is gone again. */
+/** Runs `setup`: registrations only. On failure all its registrations are removed. */
 export async function setUpPlugin(
   hosted: HostedPlugin,
   section: unknown,
@@ -201,7 +201,7 @@ export async function startPlugin(hosted: HostedPlugin, limits: PhaseLimits, aro
   hosted.took.start = performance.now() - began;
 }
 
-/** Disconnect and drop all it registered. Answers what went wrong, if anything did. */
+/** Stops the plugin and removes all its registrations. Returns the errors. */
 export async function stopPlugin(hosted: HostedPlugin, limits: PhaseLimits): Promise<unknown[]> {
   const { scope, lifecycle } = hosted;
   if (scope === undefined) return [];
@@ -242,7 +242,7 @@ export function pluginStatus(hosted: HostedPlugin): PluginStatus {
   };
 }
 
-/** What an added plugin that nothing asks for waits for: its operator meant it to run. */
+/** Reason why an added plugin that the document does not use is idle: its operator meant it to run. */
 function waitsFor({ state, source }: HostedPlugin): string | undefined {
   const { manifest } = source;
   if (state !== "known" || manifest === undefined || !isForeign(source)) return undefined;

@@ -6,7 +6,7 @@ import type { HostedPlugin, ImportCode, PhaseLimits } from "./hosted-plugin.ts";
 import type { ProcessConsequence } from "./incident.ts";
 import type { IsolationDeps } from "./isolation-port.ts";
 
-/** Hears what becomes of the processes of isolated plugins. */
+/** Listener for the processes of isolated plugins. */
 export interface ProcessEvents {
   onEnded(plugin: HostedPlugin, consequence: ProcessConsequence, reason: string): void;
   onRecovered(plugin: HostedPlugin): void;
@@ -14,7 +14,7 @@ export interface ProcessEvents {
   onStray(plugin: HostedPlugin, error: unknown): void;
 }
 
-/** Imports a plugin here, or lets it run in a process of its own where `plugins` says so; that room is loaded only then. */
+/** Imports a plugin into this process, or runs it in a process of its own where `plugins` says so; the isolation room is loaded only then. */
 export function createImportCode(sources: HostSources, limits: PhaseLimits, events: ProcessEvents): ImportCode {
   const { dataFolder, env, folder, parts, quarantine } = sources;
   // Only the daemon itself, which holds the folder's lock when it sets up, may take processes of that mark for orphans.
@@ -37,7 +37,7 @@ export function createImportCode(sources: HostSources, limits: PhaseLimits, even
       limits: { upMs: limits.loadMs },
       ...(marker === undefined ? {} : { marker }),
       sweep,
-      // Its files may be others by now: what was trusted is looked up each time.
+      // Its files may have changed: read the pin again each time.
       ...(installed === undefined
         ? {}
         : { verify: async () => (await parts.integrity()).openPins(dataFolder).requirePinned(installed.name, installed.folder) }),

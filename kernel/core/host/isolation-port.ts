@@ -2,11 +2,11 @@ import type { Log, Plugin } from "@svc/sdk";
 import type { Source } from "../../sources/source.ts";
 import type { ProcessConsequence } from "./incident.ts";
 
-/** What the process of an isolated plugin is doing, for `/health` and `svc plugin list`. */
+/** State of an isolated plugin's process, for `/health` and `svc plugin list`. */
 export interface ProcessStatus {
   readonly state: "up" | "waiting" | "off";
   readonly pid?: number;
-  /** How often it was started and how often it ended by itself, since the plugin was set up. */
+  /** Number of starts, and of crashes, since the plugin was set up. */
   readonly starts: number;
   readonly ends: number;
   readonly lastEnd?: string;
@@ -16,9 +16,9 @@ export interface ProcessStatus {
   readonly dropped: number;
 }
 
-/** What isolation stands on. Only `env` and `hidden` must be given. */
+/** Dependencies of isolation. Only `env` and `hidden` are required. */
 export interface IsolationDeps {
-  /** The daemon's environment. A plugin's process gets PATH, HOME, LANG, TZ, TMPDIR, TERM, and what its plugin declares as `env:<NAME>`. */
+  /** The daemon's environment. A plugin's process gets PATH, HOME, LANG, TZ, TMPDIR, TERM, and the variables that its plugin declares as `env:<NAME>`. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folders that the process must not see where it has walls for that: those of the data and of the configuration. */
   readonly hidden: readonly string[];
@@ -26,9 +26,9 @@ export interface IsolationDeps {
   readonly limits?: { readonly upMs?: number };
   /** Marks the processes, so that a later daemon finds those that one before it left; default one of its own. */
   readonly marker?: string;
-  /** Asked before each process but the first: may its files still run? Rejects with the reason. */
+  /** Called before each process but the first: verifies that its files may still run. Rejects with the reason. */
   verify?(): Promise<unknown>;
-  /** Runs once before the plugin is set up: ends what an earlier daemon left. */
+  /** Runs once before the plugin is set up: ends processes of an earlier daemon. */
   sweep?(log: Log): Promise<unknown>;
   /** The process ended, and is started again or given up. */
   onEnded?(consequence: ProcessConsequence, reason: string): void;

@@ -8,11 +8,11 @@ import type { FileRoute, Owned, OwnedBy, ProvidedChannel, Scope } from "./scope.
 type MemberType = "string" | "number" | "object" | "function";
 type Members = Readonly<Record<string, MemberType>>;
 
-/** Who takes what plugins provide. */
+/** Parts of the kernel that use provided things. */
 export interface ProvideDeps {
   /** Refuses a second thing of the same kind and name, naming its owner. */
   claim(scope: Scope, kind: ProvidedKind, name: string): void;
-  /** What plugins declare that bearers can hold. */
+  /** Token scopes that plugins declare. */
   readonly tokenScopes: ScopeTable;
   /** Throws for a route that the server it names cannot serve. */
   requireServable(route: Provided["route"]): void;
@@ -23,25 +23,25 @@ export interface ProvideDeps {
   channelState(channel: ProvidedChannel): void;
 }
 
-/** What the kernel does with things of a kind. Their names and the capability that a kind needs stand in the sdk: `PROVIDED`. */
+/** The kernel's handling of a kind. Names and required capabilities of the kinds are in the sdk: `PROVIDED`. */
 export interface KindRow<K extends ProvidedKind> {
   /** The members without which the kernel cannot use a thing, each with its type. */
   readonly members: Members;
   /** The members by which people know a thing; default `name`. */
   readonly title?: readonly string[];
-  /** What else makes a thing unusable. */
+  /** Further checks whether a thing is usable. */
   whyUnusable?(thing: Provided[K]): string | undefined;
-  /** What `svc plugin list` shows after the kind; default the title. */
+  /** Description in `svc plugin list` after the kind; default the title. */
   describe?(thing: Provided[K]): string;
-  /** What follows the kind in `registers` of a manifest; default the title. */
+  /** Declaration after the kind in `registers` of a manifest; default the title. */
   declare?(thing: Provided[K]): string;
-  /** What an operator agrees to with a thing, and later versions may not add to; default the kind. */
+  /** Rights that an operator approves with a thing, and that later versions may not extend; default the kind. */
   agreed?(thing: Provided[K]): readonly string[];
   /** Refuses a thing before it is registered. */
   admit?(thing: Provided[K], deps: ProvideDeps): void;
-  /** What the kernel keeps beside a thing. */
+  /** Creates the kernel's own state beside a thing. */
   state?(thing: Provided[K], scope: Scope, deps: ProvideDeps): Omit<OwnedBy<K>, keyof Owned<unknown>>;
-  /** What `provide` answers; `withdraw` takes the thing back. */
+  /** Creates the return value of `provide`; `withdraw` removes the thing. */
   handle?(owned: OwnedBy<K>, deps: ProvideDeps, withdraw: () => void): ProvidedHandle<K>;
   /** Capabilities that the kernel itself uses for things of the kind. */
   readonly uses?: readonly Capability[];
@@ -51,7 +51,7 @@ export interface KindRow<K extends ProvidedKind> {
   readonly shared?: K extends SharedKind ? true : never;
 }
 
-/** Names of stored state are made of it. */
+/** Part of the names of stored state. */
 const CHANNEL_NAME = /^[a-z0-9][a-z0-9._-]*$/;
 const SERVICE_NAME = /^[a-z][a-z0-9-]*(?:\.[a-z0-9-]+)*$/;
 const TRAITS: Members = { maxChars: "number", unit: "string" };
@@ -97,7 +97,7 @@ export const KINDS = {
   server: {
     members: { name: "string", host: "string", port: "number" },
     describe: ({ name, host, port }) => `${name} ${host}:${port}`,
-    // What this machine may do there without a token.
+    // Include the scopes that this machine has there without a token.
     agreed: ({ localScopes = [] }) => ["server", ...localScopes.map((granted) => `server granting ${granted}`)],
     handle: ({ scope, thing }, deps) => deps.server(scope, thing),
     crosses: false,
@@ -144,19 +144,19 @@ export const KINDS = {
 /** The kinds that an isolated plugin can provide. */
 export type CrossingKind = { [K in ProvidedKind]: (typeof KINDS)[K]["crosses"] extends true ? K : never }[ProvidedKind];
 
-/** Every kind, in the order in which people are shown what a plugin provides. */
+/** Every kind, in the order in which a plugin's registrations are shown. */
 export const PROVIDED_KINDS = Object.keys(PROVIDED) as readonly ProvidedKind[];
 
 /** The row of a kind, with the members that only some kinds have. */
 export const kindRow = <K extends ProvidedKind>(kind: K): KindRow<K> => KINDS[kind] as unknown as KindRow<K>;
 
-/** Why the kernel cannot use a thing, undefined when it can. Asked once, when the thing is provided: later nothing looks again. */
+/** Returns why the kernel cannot use a thing, undefined if it can. Called once, when the thing is provided: it is not checked again later. */
 export function whyUnusable<K extends ProvidedKind>(kind: K, thing: unknown): string | undefined {
   const row = kindRow(kind);
   return missing(thing, row.members) ?? row.whyUnusable?.(thing as Provided[K]);
 }
 
-/** `an action 'acme.send'`, `a route 'GET /acme'`; without a name where the thing has none. */
+/** Returns `an action 'acme.send'`, `a route 'GET /acme'`; without a title only the kind. */
 export function nameThing(kind: ProvidedKind, thing: unknown): string {
   const title = titleOf(kind, thing);
   return `${articled(kind)}${title === "" ? "" : ` '${title}'`}`;
@@ -174,7 +174,7 @@ export function titleOf(kind: ProvidedKind, thing: unknown): string {
 /** `an action`, `a route`. */
 export const articled = (word: string): string => (word.endsWith("s") ? word : `${/^[aeiou]/.test(word) ? "an" : "a"} ${word}`);
 
-/** Why answers cannot be rendered with these traits. A name that is no dialect is refused by what renders. */
+/** Returns why answers cannot be rendered with these traits. The renderer refuses the name of an unknown dialect. */
 function whyNoMarkup({ markup, dialect }: ChannelTraits): string | undefined {
   if (markup === undefined) return typeof dialect === "string" ? undefined : "dialect must be a string, or markup an object";
   if (typeof markup !== "object" || markup === null) return "markup must be an object";
@@ -206,7 +206,7 @@ function fileRoute(files: Provided["files"], scope: Scope, deps: ProvideDeps): F
   };
 }
 
-/** A copy is asked about before each use, unless its name says that it never changes; what is behind a guard is kept by nobody in between. */
+/** Clients revalidate a copy before each use, unless the file is immutable; shared caches must not store files behind a guard. */
 function cacheControlOf(guard: string, immutable = false): string {
   return `${guard === "open" ? "public" : "private"}, ${immutable ? "max-age=31536000, immutable" : "no-cache"}`;
 }

@@ -4,10 +4,10 @@ import { compileHooks, type LiveHooks, type OnFailure } from "./hooks.ts";
 import { PROVIDED_KINDS } from "./kinds.ts";
 import type { OwnedBy, Scope } from "./scope.ts";
 
-/** What all plugins provide, a table a kind: `channels`, `tiers`, ... by name. */
+/** Things of all plugins, a table a kind: `channels`, `tiers`, ... by name. */
 type LiveThings = { readonly [K in ProvidedKind as Plural<K>]: ReadonlyMap<string, OwnedBy<K>> };
 
-/** All plugins as they stand at one moment. A message keeps the one it started with. */
+/** Snapshot of all plugins. A message keeps the one it started with. */
 export interface Live extends LiveThings {
   readonly hooks: LiveHooks;
 }
@@ -33,5 +33,5 @@ export const routesOf = (live: Live): (HttpRoute & { readonly owner: string } & 
   ...[...live.files.values()].map(({ scope, route }) => ({ ...route, owner: scope.id })),
 ];
 
-/** The authorities of all plugins, in the order in which they are asked. */
+/** The authorities of all plugins, in the order in which they are called. */
 export const authoritiesOf = (live: Live): Authority[] => [...live.authorities.values()].map(({ thing }) => thing);

@@ -5,8 +5,8 @@ import type { Callee, GuardedCall } from "./call.ts";
 type Promised<R> = Pick<Callee<never[], R>, "scope" | "what" | "limitMs" | "late">;
 
 /**
- * What a plugin has promised to answer, and until when. Those that have not come yet stand in a list of each other: a set would keep
- * what has passed through it, and a timer for each would cost as much as most of what plugins do in a hook.
+ * A plugin's pending answer, with its deadline. Pending answers form a linked list: a set would retain memory, and a timer for each would cost as
+ * much as most of the work of plugins in a hook.
  */
 export class PendingAnswer<R> {
   private readonly answer: Promise<R>;
@@ -71,7 +71,7 @@ const outside = new AsyncResource("svc.call");
 let newest: PendingAnswer<unknown> | undefined;
 let look: NodeJS.Timeout | undefined;
 
-/** One timer for all that are under way. */
+/** One timer for all pending calls. */
 function enlist(pending: PendingAnswer<unknown>): void {
   pending.listed = true;
   pending.before = newest;

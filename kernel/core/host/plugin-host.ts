@@ -44,10 +44,10 @@ class PluginHost implements Host {
   readonly #supply: Supply;
   readonly #plugins: readonly HostedPlugin[];
   readonly #importCode: ReturnType<typeof createImportCode>;
-  /** What its scopes are told apart by from those of another host in this process. */
+  /** Distinguishes its scopes from those of another host in this process. */
   readonly #identity = {};
   #events: HostEvents | undefined;
-  /** What happened before the plugins are set up is reported then: until then it is not known which words are secret. */
+  /** Buffers incidents until the plugins are set up: before that the secrets to scrub are not known. */
   #unreported: (() => void)[] | undefined = [];
   #onChange = (): void => {};
   #live: Live | undefined;
@@ -95,7 +95,7 @@ class PluginHost implements Host {
       for (const one of first) if (!isForeign(one.source)) await load(one);
     };
     await Promise.all([ours(), ...first.filter(({ source }) => isForeign(source)).map(load)]);
-    // A file without a manifest has said by now what it asks for and what it uses.
+    // The declarations of a file without a manifest are known only now, after its import.
     await loadStore();
     for (const one of asked()) await load(one);
   }
@@ -149,7 +149,7 @@ class PluginHost implements Host {
   async setUp(wanted: Wanted, contexts: ContextDeps): Promise<void> {
     for (const report of this.#unreported ?? []) report();
     this.#unreported = undefined;
-    // In order and one by one: who comes first owns a contested name, the same way at every start.
+    // Sequentially and in order: the first owns a contested name, the same way at every start.
     for (const one of this.#others) if (mayRun(one, wanted, this.#plugins)) await this.#setUp(one, wanted, contexts);
   }
 
@@ -207,7 +207,7 @@ class PluginHost implements Host {
       return scope.host === this.#identity;
     }
     const lines = (error instanceof Error ? (error.stack ?? "") : "").split("\n");
-    // A store that fails outside of a call has lost a write: that is no failure to count and go on from.
+    // A store that fails outside of a call has lost a write: such a failure must not be counted and passed over.
     const plugin = lines.map((line) => this.#others.find((one) => isFrom(one, line))).find((found) => found !== undefined);
     if (plugin === undefined) return false;
     plugin.failures += 1;
@@ -275,7 +275,7 @@ class PluginHost implements Host {
       await this.#setUp(one, wanted, contexts);
       await this.#start(one);
     }
-    // No longer asked for: what was wrong with it is of no interest any more.
+    // No longer enabled: clear the old failure.
     else if (one.state === "stopped" || one.state === "failed") one.move("known");
   }
 
@@ -300,7 +300,7 @@ class PluginHost implements Host {
     }
   }
 
-  /** The process of an isolated plugin has ended. Where it is not started again, all that the plugin registered goes. */
+  /** Handles the end of an isolated plugin's process. If it is not restarted, all the plugin's registrations are removed. */
   async #ended(one: HostedPlugin, consequence: ProcessConsequence, reason: string): Promise<void> {
     if (one.scope === undefined) return;
     one.scope.failures += 1;
@@ -316,7 +316,7 @@ class PluginHost implements Host {
   }
 }
 
-/** Waits for a step of a plugin's life: what the plugin itself waits for meanwhile must not wait for the step. */
+/** Awaits a step of a plugin's lifecycle: calls that the plugin itself awaits meanwhile must not wait for the step. */
 async function during<T>(one: HostedPlugin, step: () => Promise<T>): Promise<T> {
   one.transitions += 1;
   try {

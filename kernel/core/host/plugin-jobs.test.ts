@@ -23,7 +23,7 @@ it("OPS-01 a job that is refused because the daemon stops counts as a missed min
   schedule.tick();
   await vi.waitFor(() => expect(missed).toHaveLength(1));
   const minute = new Date("2026-01-01T12:01:00Z");
-  expect(missed).toEqual([{ job: "feature-x/refused", first: minute, last: minute, count: 1, more: false }]);
+  expect(missed).toEqual([{ job: "feature-x/refused", first: minute, last: minute, count: 1, more: false, claimed: true }]);
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(failed.mock.calls.map(([, what]) => what)).toEqual(["job broken"]);
   schedule.stop();

@@ -6,14 +6,14 @@ import { inScope } from "./call.ts";
 import { requireDeclared } from "./registered.ts";
 import { onDispose, type Scope } from "./scope.ts";
 
-/** The scheduler for one plugin: its jobs end with it, run in its name, and what they throw is counted against it. */
+/** Wraps the scheduler for one plugin: its jobs end with it and run in its name, and their errors are counted against it. */
 export function scopedJobs(
   scope: Scope,
   schedule: Schedule,
   book: Pick<JobBook, "missedBy">,
   failed: (scope: Scope, what: string, error: unknown) => void,
 ): Jobs {
-  /** What is refused because the daemon takes nothing on any more is no failure of the plugin. */
+  /** A refusal because the daemon is draining is not a failure of the plugin. */
   const guarded = async (what: string, work: () => unknown, refused: (error: unknown) => void = () => {}) => {
     try {
       await inScope(scope, work);
@@ -22,7 +22,7 @@ export function scopedJobs(
       else failed(scope, what, error);
     }
   };
-  /** A minute that was refused is the schedule's to tell. */
+  /** The schedule itself reports a run that was refused. */
   const tell = (error: unknown): never => {
     throw error;
   };
@@ -55,7 +55,7 @@ export function scopedJobs(
   });
 }
 
-/** Cron jobs are part of what a plugin registers. */
+/** Wraps the jobs so that cron jobs count among the registrations of a plugin. */
 export function declaredJobs(scope: Scope, jobs: Jobs): Jobs {
   return {
     ...jobs,

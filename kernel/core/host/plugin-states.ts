@@ -1,11 +1,11 @@
-/** Where the life of a plugin stands. */
+/** The states of a plugin. */
 export type PluginState = "known" | "disabled" | "failed" | "quarantined" | "loaded" | "running" | "stopped";
 
 /** A state that has a reason, which an operator reads. */
 export type ReasonedState = "failed" | "quarantined";
 
 /**
- * Which state may follow which.
+ * Permitted transitions.
  *
  *   known --------> loaded -> running     `loaded`: set up. `stopped`: set up again by a reload or the next start of the kernel.
  *     |  \   ^        |  \       |        `failed`: it does not run, for the reason it has; tried again where the configuration changes.

@@ -34,12 +34,12 @@ function provide<K extends ProvidedKind>(
   return row.handle?.(owned, deps, () => withdraw(scope, list, owned));
 }
 
-/** Refuses a second thing of a kind and name. Throws `SVC_PLUGIN_NAME_TAKEN` with the owner and what to do. */
+/** Refuses a second thing of the same kind and name. Throws `SVC_PLUGIN_NAME_TAKEN` with the owner and the next step. */
 export function requireFree(scope: Scope, kind: ProvidedKind, name: string, scopes: readonly Scope[]): void {
   const owner = scopes.find((other) => other.things[kind].some(({ thing }) => providedName(kind, thing as never) === name));
   if (owner !== undefined) throw fail("SVC_PLUGIN_NAME_TAKEN", { plugin: scope.id, kind, name, owner: owner.id, next: adviceFor(scope, owner) });
 }
 
-/** Two of one id are one plugin that is there twice: an entry with "!" would switch off both. */
+/** Two registrations of the same id mean that one plugin is installed twice: an entry with "!" would disable both. */
 const adviceFor = (scope: Scope, owner: Scope): string =>
   scope.id === owner.id ? "it is there twice, so take one of the two away" : `switch one of them off in plugins, with "!${owner.id}" or "!${scope.id}"`;

@@ -7,7 +7,7 @@ import { KINDS } from "./kinds.ts";
 import type { Live } from "./live.ts";
 import type { Owned, Scope } from "./scope.ts";
 
-/** What references to other plugins' things stand on. */
+/** Dependencies of proxies to other plugins' things. */
 export interface ReferenceDeps {
   live(): Live;
   /** Counts a failure against a plugin. */
@@ -25,7 +25,7 @@ export function createServices(asking: Scope, deps: ReferenceDeps): Services {
   return {
     get<N extends ServiceName>(name: N) {
       const owned = deps.live().services.get(String(name));
-      // Its type is what the plugin that serves the name has promised for it.
+      // Cast: the providing plugin has promised this type for the name.
       return owned === undefined ? undefined : (refer(owned, `service ${owned.thing.name}`, owned.thing.api) as ServiceTypes[N]);
     },
     list<K extends SharedKind>(kind: K): Provided[K][] {
@@ -37,8 +37,8 @@ export function createServices(asking: Scope, deps: ReferenceDeps): Services {
 }
 
 /**
- * Stands for `api` at another plugin: hands on its members, runs its functions as the plugin that serves them, and throws once that
- * plugin has ended. What a function throws without a code counts against the serving plugin, as an action's error does.
+ * Returns a proxy for another plugin's `api`: it forwards members, runs functions in the scope of the providing plugin, and throws once that plugin
+ * has ended. An error without a code counts against the providing plugin, as an action's error does.
  */
 function createReference<T extends object>(api: T, what: string, owner: Scope, asking: Scope, deps: ReferenceDeps): T {
   const { signal } = owner.abort;
@@ -79,7 +79,7 @@ function createReference<T extends object>(api: T, what: string, owner: Scope, a
   return new Proxy<T>(Object.create(null), {
     get(_target, key) {
       const value: unknown = Reflect.get(api, key, api);
-      // A promise that resolves with a reference asks for `then`.
+      // A promise that resolves with a reference reads `then`.
       if (key === "then" && value === undefined) return undefined;
       if (signal.aborted) throw gone();
       if (typeof value !== "function") return value;
@@ -94,10 +94,10 @@ function createReference<T extends object>(api: T, what: string, owner: Scope, a
   });
 }
 
-/** An error with a code tells the caller something; the caller's own abort does, too. */
+/** An error with a code is meant for the caller; so is the caller's own abort. */
 const isAnswer = (error: unknown): boolean => codeOf(error) !== undefined || isAbort(error);
 
-/** Whether it is an abort. Never throws: the error may come from anywhere. */
+/** Whether the error is an abort. Never throws: the error may be any value. */
 function isAbort(error: unknown): boolean {
   try {
     return (error as { readonly name?: unknown } | null | undefined)?.name === "AbortError";

@@ -3,7 +3,7 @@ import { fail } from "../../base/errors.ts";
 import { kindRow, PROVIDED_KINDS, titleOf } from "./kinds.ts";
 import type { Scope } from "./scope.ts";
 
-/** The kinds of what a scope holds: what an operator agrees to, and what later versions may not quietly add to. */
+/** Returns the kinds of a scope's registrations: the rights that an operator approves and that later versions may not silently extend. */
 export function registersOf(scope: Scope): string[] {
   const kinds = eachThing(scope, (kind, thing) => kindRow(kind).agreed?.(thing) ?? [kind]);
   return [...new Set([...scope.taps.map(({ hook }) => `hook ${hook}`), ...kinds])].sort();
@@ -15,7 +15,7 @@ export function thingsOf(scope: Scope): string[] {
   return [...new Set([...scope.taps.map(({ hook }) => `hook ${hook}`), ...things, ...scope.cronJobs])].sort();
 }
 
-/** What a scope provides, for people: `tier local`, `action http.fetch`, `route POST /x`. */
+/** Describes a scope's things for people: `tier local`, `action http.fetch`, `route POST /x`. */
 export function describeProvided(scope: Scope): string[] {
   return eachThing(scope, (kind, thing) => [`${kind} ${kindRow(kind).describe?.(thing) ?? titleOf(kind, thing)}`]);
 }
@@ -25,14 +25,14 @@ export function declaredName<K extends ProvidedKind>(kind: K, thing: Provided[K]
   return `${kind} ${kindRow(kind).declare?.(thing) ?? titleOf(kind, thing)}`;
 }
 
-/** Capabilities that the kernel itself uses for what a scope provides. */
+/** Capabilities that the kernel itself uses for a scope's things. */
 export const usedFor = (scope: Scope): Capability[] => PROVIDED_KINDS.flatMap((kind) => (scope.things[kind].length > 0 ? [...(kindRow(kind).uses ?? [])] : []));
 
 function eachThing(scope: Scope, read: <K extends ProvidedKind>(kind: K, thing: Provided[K]) => readonly string[]): string[] {
   return PROVIDED_KINDS.flatMap((kind) => scope.things[kind].flatMap(({ thing }) => read(kind, thing as never)));
 }
 
-/** Refuses what a plugin registers without saying so in its manifest, where that says what it registers. Throws `SVC_PLUGIN_UNDECLARED`. */
+/** Refuses a registration that is missing from the manifest's list, if the manifest has one. Throws `SVC_PLUGIN_UNDECLARED`. */
 export function requireDeclared({ id, declared }: Pick<Scope, "id" | "declared">, thing: string): void {
   if (declared === undefined || coversName(declared, thing)) return;
   throw fail("SVC_PLUGIN_UNDECLARED", { plugin: id, thing });

@@ -37,28 +37,28 @@ export interface ServedFiles extends Owned<Provided["files"]> {
   readonly route: FileRoute;
 }
 
-/** A provided thing with what the kernel keeps beside it. */
+/** A provided thing with the kernel's own state beside it. */
 export type OwnedBy<K extends ProvidedKind> = K extends "channel" ? ProvidedChannel : K extends "files" ? ServedFiles : Owned<Provided[K]>;
 
-/** Everything one plugin registered. It dies as a whole. */
+/** All registrations of one plugin. They end as a whole. */
 export interface Scope {
   readonly id: PluginId;
-  /** Its id as known before any code ran: what a quarantine is kept under. */
+  /** Its id as known before any code ran: the key of a quarantine. */
   readonly origin: string;
   /** The host that made it: kernels that share a process each answer for their own. */
   readonly host: object | undefined;
   readonly taps: Tap[];
-  /** What it provides, by kind, in the order of registration. */
+  /** Its things by kind, in the order of registration. */
   readonly things: { readonly [K in ProvidedKind]: OwnedBy<K>[] };
   /** Cron jobs that it has set, as `cron <id> <expression>`. */
   readonly cronJobs: Set<string>;
-  /** What its manifest says that it registers, where it says so: nothing else may be. */
+  /** Registrations declared in its manifest, if it declares them: no others are allowed. */
   readonly declared?: readonly string[];
   /** The hosts that its manifest names, where it names any. */
   readonly network?: readonly string[];
   /** The folder of the plugin's package, where it has one. */
   readonly home?: string;
-  /** What the plugin says that its routes answer. */
+  /** The plugin's description of its routes' answers. */
   answers?: Plugin<never>["answers"];
   /** Run, newest first, when the scope is disposed: listeners, jobs, children. */
   readonly disposers: Set<() => void>;
@@ -66,7 +66,7 @@ export interface Scope {
   /** Calls that failed since setup. */
   failures: number;
   lastFailure?: string;
-  /** Called after each change of what is registered. */
+  /** Called after each change of the registrations. */
   changed: () => void;
 }
 
@@ -81,7 +81,7 @@ export function createScope(
 ): Scope {
   const { registers: declared, network } = manifest;
   const abort = new AbortController();
-  // Each call of what the plugin serves listens until it is answered, and some wait for a person.
+  // Each call of the plugin's services adds a listener until it is answered, and some wait for a person.
   setMaxListeners(0, abort.signal);
   return {
     id,
@@ -111,15 +111,12 @@ export function addTap(scope: Scope, hook: HookName, run: Tap["run"], options: T
   if (phase !== undefined && hook !== "assembleContext") throw refuse(`only assembleContext has phases, such as '${phase}'`);
   if (phase !== undefined && !Object.hasOwn(PHASES, phase)) throw refuse(`its phase '${phase}' must be one of ${Object.keys(PHASES).join(", ")}`);
   requireDeclared(scope, `hook ${hook}`);
-  // A copy: what a plugin hands over is looked at here and never again.
+  // Copy the options: later changes by the plugin have no effect.
   scope.taps.push({ scope, hook, run, options: { ...options, ...(phase === undefined ? {} : { stage: PHASES[phase] }) }, breaker: createBreaker() });
   scope.changed();
 }
 
-/**
- * Ties something to the scope: `dispose` runs when that ends, at once where it has ended already. The answer runs it earlier; `dispose`
- * may run more than once.
- */
+/** Calls `dispose` when the scope ends, at once if it has ended. The returned function calls it earlier; `dispose` may run more than once. */
 export function onDispose(scope: Scope, dispose: () => void): () => void {
   if (scope.abort.signal.aborted) dispose();
   else scope.disposers.add(dispose);
@@ -137,7 +134,7 @@ export function withdraw<T>(scope: Scope, list: T[], thing: T): void {
   scope.changed();
 }
 
-/** Ends all that belongs to the scope. A disposer that throws does not keep the others from running; the errors come back. */
+/** Disposes everything in the scope. A disposer that throws does not prevent the others from running; the errors are returned. */
 export function disposeScope(scope: Scope): unknown[] {
   const errors: unknown[] = [];
   scope.abort.abort();

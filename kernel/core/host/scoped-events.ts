@@ -6,7 +6,7 @@ import type { Bus } from "../bus/bus.ts";
 import { inScope } from "./call.ts";
 import { onDispose, type Scope } from "./scope.ts";
 
-/** What only the daemon tells: others rely on it. */
+/** Types reserved for the daemon: others rely on them. */
 const OWN_TYPES = /^(?:task|plugin|delivery):|^message:matched$/;
 
 /** The capability `events` of one plugin: its listeners end with it, and one that throws is counted against it. */

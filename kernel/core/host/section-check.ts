@@ -7,7 +7,7 @@ import type { HostedPlugin } from "./hosted-plugin.ts";
 import type { Scope } from "./scope.ts";
 import { isStore } from "./store-plugin.ts";
 
-/** The section of a loaded plugin, with the check of the plugin itself, which may not bring the others down; none where it owns none. */
+/** Returns the section of a loaded plugin, with the plugin's own check, guarded so that it cannot break other plugins; empty where it owns none. */
 export function sectionsOf({ id, plugin, source }: HostedPlugin): Section[] {
   const { at, schema, check } = (plugin?.config ?? {}) as Partial<NonNullable<Plugin["config"]>>;
   if (at === undefined || schema === undefined) return [];
@@ -37,7 +37,7 @@ export function agentKeysOf({ id, plugin, source }: HostedPlugin): Parts["agentK
   return [{ schema, owner: id, ...preparedBy(source), check: guarded(checkAgent) }];
 }
 
-/** Lets the actions and routes of a plugin that was set up be judged by the checks that its build made. */
+/** Makes the actions and routes of a plugin that was set up use the checks that its build compiled. */
 export function usePrepared({ things }: Scope, source: Source): void {
   const { prepared } = preparedBy(source);
   if (prepared === undefined) return;

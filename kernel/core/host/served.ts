@@ -4,7 +4,7 @@ import type { HostedPlugin } from "./hosted-plugin.ts";
 import type { Live } from "./live.ts";
 import type { Scope } from "./scope.ts";
 
-/** What a running plugin serves under that name. Throws `SVC_SERVICE_MISSING`, which names the plugin that asks and what to do. */
+/** Returns the service provided under that name. Throws `SVC_SERVICE_MISSING`, which names the asking plugin and the next step. */
 export function requireServed<K extends keyof ServiceTypes>(name: K, asker: Scope, live: Live, plugins: readonly HostedPlugin[]): ServiceTypes[K] {
   const owned = live.services.get(name);
   if (owned === undefined) throw fail("SVC_SERVICE_MISSING", { plugin: asker.id, service: name, next: adviceFor(name, plugins) });
@@ -17,7 +17,7 @@ function adviceFor(name: string, plugins: readonly HostedPlugin[]): string {
   return server.state === "disabled" ? `${server.id} would: take "!${server.id}" out of plugins` : `${server.id} would: see svc plugin list`;
 }
 
-/** `ctx.models` of one plugin. `find` looks up, at each call, what another plugin serves; it throws where there is none. */
+/** Creates `ctx.models` of one plugin. `find` looks up the service of another plugin at each call; it throws if there is none. */
 export function servedModels(find: () => Models): Models {
   return {
     extract: async (request) => find().extract(request),

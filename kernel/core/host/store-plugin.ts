@@ -8,27 +8,30 @@ import { createProvide } from "./provide.ts";
 import type { Scope } from "./scope.ts";
 import { isWanted, type Wanted } from "./wanted.ts";
 
-/** What a plugin of the kind `store` is made of: the rest of the kernel stands on the store. */
+/** Dependencies of a plugin of the kind `store`: the rest of the kernel needs the store first. */
 export interface StoreDeps {
   readonly node: { readonly id: string; readonly name: string };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly log: RootLog;
 }
 
-/** The store that comes with the kernel as a package of its own, for where no default store is known. */
+/** The store package bundled with the kernel, for programs without a default store. */
 export interface DefaultStore {
   readonly package: string;
   /** The folder of the package; undefined where it is not installed beside the kernel. */
   find(): string | undefined;
 }
 
-/** Is it a plugin of the kind `store`? Those are set up before all others and stopped after them. */
+/** Whether it is a plugin of the kind `store`: set up before all others and stopped after them. */
 export const isStore = ({ id }: Pick<HostedPlugin, "id">): boolean => id.startsWith("store-");
 
-/** Is it the store that is used where the document asks for none? */
+/** Whether it is the default store, used unless the document names another. */
 export const isDefaultStore = (one: HostedPlugin): boolean => isStore(one) && (one.source.manifest ?? one.source.plugin)?.default === true;
 
-/** The plugin that keeps the state: the one that the document asks for, else the default one. `installable` is the package to name where there is none. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`. */
+/**
+ * Returns the plugin that stores the state: the one that the document names, else the default one. `installable` is the package to suggest where
+ * there is none. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`.
+ */
 export function chooseStore(plugins: readonly HostedPlugin[], wanted: Wanted, installable = "a store"): HostedPlugin {
   const stores = plugins.filter((one) => isStore(one) && !one.isBarred);
   const asked = stores.filter((one) => !isDefaultStore(one) && isWanted(one, wanted, stores));
@@ -59,7 +62,7 @@ export function chosenStore(plugins: readonly HostedPlugin[], wanted: Wanted): H
   }
 }
 
-/** The store that a plugin provided in its setup. Throws `SVC_STORE_NONE` with what keeps the plugin from it. */
+/** Returns the store that a plugin provided in its setup. Throws `SVC_STORE_NONE` with the reason if it did not. */
 export function storeOf({ id, scope, reason }: HostedPlugin): ProvidedStore {
   const [owned] = scope?.things.store ?? [];
   if (owned !== undefined) return owned.thing;
@@ -69,7 +72,7 @@ export function storeOf({ id, scope, reason }: HostedPlugin): ProvidedStore {
   });
 }
 
-/** Why the plugin that keeps the state is another one than the document asks for: the state does not change its place under a running daemon. */
+/** Reports a store plugin that differs from the one in the document: the state is not moved under a running daemon. */
 export function storeTrouble(plugins: readonly HostedPlugin[], wanted: Wanted): { readonly plugin: string; readonly reason: string }[] {
   const running = plugins.find((one) => isStore(one) && one.scope !== undefined);
   if (running === undefined) return [];
@@ -83,7 +86,7 @@ export function storeTrouble(plugins: readonly HostedPlugin[], wanted: Wanted): 
   }
 }
 
-/** The context of a store's plugin. What stands on state is not there yet, whatever the plugin declares. */
+/** Creates the context of a store's plugin. Capabilities that need the state do not exist yet, whatever the plugin declares. */
 export function createStoreContext(plugin: Plugin<never>, scope: Scope, config: unknown, { node, env, log }: StoreDeps): PluginContext<never> {
   const refuse = (reason: string): never => {
     throw fail("SVC_PLUGIN_KIND", { plugin: scope.id, reason: `is store, which ${reason}` });

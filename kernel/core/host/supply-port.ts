@@ -11,14 +11,11 @@ export interface QuarantinePart {
   createMarked(dataFolder: string): Marked;
 }
 
-/** Refuses a plugin that declares or registers what it did not when it was trusted. Throws `SVC_PLUGIN_CHANGED`. */
+/** Refuses a plugin that declares or registers more than when it was trusted. Throws `SVC_PLUGIN_CHANGED`. */
 export type RequireUndrifted = (capabilities: readonly string[], registers: readonly string[]) => void;
 
 /** The room that knows which installed packages the operator trusts, and with which content. */
 export interface IntegrityPart {
-  /**
-   * The pins of a data folder, read once. `requirePinned` refuses a package that is not what was trusted, with `SVC_PLUGIN_CHANGED`,
-   * `SVC_PLUGIN_UNTRUSTED` or `SVC_PLUGIN_PINS`.
-   */
+  /** Reads the pins of a data folder once. `requirePinned` refuses a changed package: `SVC_PLUGIN_CHANGED`, `SVC_PLUGIN_UNTRUSTED` or `SVC_PLUGIN_PINS`. */
   openPins(dataFolder: string): { requirePinned(name: string, folder: string): Promise<RequireUndrifted> };
 }

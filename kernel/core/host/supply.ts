@@ -2,16 +2,16 @@ import { isForeign } from "../../sources/source.ts";
 import type { HostedPlugin, RequirePinned } from "./hosted-plugin.ts";
 import type { IntegrityPart, Marked, MarkedPhase, QuarantinePart } from "./supply-port.ts";
 
-/** Where a host keeps what it knows of plugins that are not its own, and with what. */
+/** Location of, and access to, the facts about third-party plugins. */
 export interface SupplyDeps {
   readonly parts: { integrity(): Promise<IntegrityPart>; quarantine(): Promise<QuarantinePart> };
   /** Holds the pins of installed packages, and which plugins are quarantined. */
   readonly dataFolder: string;
-  /** `kept`: note on disk whose code runs while plugins are brought up. `read`: only leave out what is quarantined. */
+  /** `kept`: mark on disk whose code runs during the set-up of plugins. `read`: only skip quarantined plugins. */
   readonly quarantine: "kept" | "read" | "none";
 }
 
-/** What a plugin host asks before code of others runs: is it trusted, and is it quarantined? Each room is loaded for the first plugin that needs it. */
+/** Checks before third-party code runs: is it trusted, and is it quarantined? Each room is loaded for the first plugin that needs it. */
 export class Supply {
   readonly #deps: SupplyDeps;
   #quarantine: QuarantinePart | undefined;
@@ -22,14 +22,14 @@ export class Supply {
     this.#deps = deps;
   }
 
-  /** Refuses an installed package that is not what was trusted. */
+  /** Refuses an installed package that differs from its pin. */
   readonly requirePinned: RequirePinned = async (name, folder) => {
     const { parts, dataFolder } = this.#deps;
     this.#pins ??= parts.integrity().then(({ openPins }) => openPins(dataFolder));
     return (await this.#pins).requirePinned(name, folder);
   };
 
-  /** Quarantines what is on the list by now, and lets go what is not any more. */
+  /** Quarantines the plugins that are now on the list, and releases those that no longer are. */
   async update(plugins: readonly HostedPlugin[]): Promise<void> {
     const { parts, dataFolder, quarantine } = this.#deps;
     if (quarantine === "none") return;
@@ -51,7 +51,7 @@ export class Supply {
     if (quarantine === "kept") this.#quarantine?.quarantinePlugin(dataFolder, plugin.source.id, { phase: "run", reason, at: new Date().toISOString() });
   }
 
-  /** Runs a phase of a plugin; under a mark on disk where its code could take this process down. What runs in a process of its own cannot. */
+  /** Runs a phase of a plugin; under a mark on disk where its code could take this process down. Code in a process of its own cannot. */
   readonly around = <T>(plugin: HostedPlugin, phase: MarkedPhase, work: () => Promise<T>): Promise<T> => {
     const { source } = plugin;
     return this.#marked !== undefined && isForeign(source) && source.isolated !== true ? this.#marked(source, phase, work) : work();

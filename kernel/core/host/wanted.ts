@@ -1,7 +1,7 @@
 import type { Capability, Manifest } from "@svc/sdk";
 import type { HostedPlugin } from "./hosted-plugin.ts";
 
-/** What the document asks for. */
+/** Plugins and settings that the document enables. */
 export interface Wanted {
   /** The value at a dotted path of the configuration. */
   section(path: string): unknown;
@@ -14,13 +14,13 @@ export interface Wanted {
 }
 
 const sectionPath = (hosted: HostedPlugin): string | undefined => hosted.plugin?.config?.at ?? hosted.source.manifest?.section;
-/** The plugin's own section, as the document has it. */
+/** The plugin's own section in the document. */
 export const sectionOf = (hosted: HostedPlugin, wanted: Wanted): unknown => {
   const path = sectionPath(hosted);
   return path === undefined ? undefined : wanted.section(path);
 };
 
-/** Its code is needed when it shall run, and also when only its section or a key of its agents is there: these are validated all the same. */
+/** Its code is needed if it is enabled, and also if only its section or a key of its agents is present: these are validated in any case. */
 export function needsCode(hosted: HostedPlugin, wanted: Wanted, plugins: readonly HostedPlugin[]): boolean {
   const manifest = hosted.source.manifest;
   return (
@@ -58,7 +58,7 @@ const activation = ({ source: { manifest }, plugin }: HostedPlugin): Manifest["a
 const usesAny = ({ source: { manifest }, plugin }: HostedPlugin, served: readonly Capability[]): boolean =>
   (plugin?.capabilities ?? manifest?.capabilities ?? []).some((capability) => served.includes(capability));
 
-/** Runs only what was imported and whose section stands; one whose section does not is failed with the reason. */
+/** Whether it is imported and its section is valid; an invalid section marks it as failed, with the reason. */
 export function mayRun(hosted: HostedPlugin, wanted: Wanted, plugins: readonly HostedPlugin[]): boolean {
   if (hosted.plugin === undefined || !isWanted(hosted, wanted, plugins)) return false;
   const broken = wanted.broken.get(hosted.id);

@@ -21,7 +21,7 @@ export function agentsRoute(kernel: Pick<Kernel, "agents" | "tasks">): HttpRoute
   };
 }
 
-/** `GET /agents/:id/capability` (000:L235): what the agent can do, and whether its engine is usable. */
+/** `GET /agents/:id/capability` (000:L235): abilities of the agent, and whether its engine is usable. */
 export function agentCapabilityRoute(kernel: Pick<Kernel, "capability">): HttpRoute {
   return {
     method: "GET",

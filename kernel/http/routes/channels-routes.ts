@@ -2,11 +2,11 @@ import { type HttpRoute, withTimeout } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
 
-/** How long the caller waits for the platform before it is told that the message waits, in milliseconds. */
+/** Milliseconds that the caller waits for the platform before the answer that the message is queued. */
 const PATIENCE_MS = 30_000;
 const FIELDS = ["channel", "chatId", "text"] as const;
 
-/** `GET /channels`: every channel with its state, what its platform can do, and how much waits to be sent. */
+/** `GET /channels`: every channel with its state, the abilities of its platform, and the number of queued deliveries. */
 export function channelsRoute(kernel: Pick<Kernel, "channels">): HttpRoute {
   return {
     method: "GET",
@@ -17,7 +17,7 @@ export function channelsRoute(kernel: Pick<Kernel, "channels">): HttpRoute {
   };
 }
 
-/** `POST /channels/:name/test`: asks the platform who we are; answers `{ok: true, detail}`, and 502 with the platform's words when it refuses. */
+/** `POST /channels/:name/test`: asks the platform for our own account; answers `{ok: true, detail}`, and 502 with the platform's message if it refuses. */
 export function testChannelRoute(kernel: Pick<Kernel, "testChannel">): HttpRoute {
   return {
     method: "POST",
@@ -29,8 +29,8 @@ export function testChannelRoute(kernel: Pick<Kernel, "testChannel">): HttpRoute
 }
 
 /**
- * `POST /send` (000:L179): a message of an agent's own accord. Answers `{ok: true, messageId}` once the platform has taken it, and
- * with the platform's words when it refuses. What cannot be sent within half a minute stays in the outbox and is told as 504.
+ * `POST /send` (000:L179): an unsolicited message of an agent. Answers `{ok: true, messageId}` once the platform has accepted it, and with the
+ * platform's message when it refuses. A message that cannot be sent within half a minute stays in the outbox and is answered with 504.
  */
 export function sendRoute(kernel: Pick<Kernel, "agents" | "tasks">): HttpRoute {
   const text = { type: "string", minLength: 1 } as const;
@@ -64,7 +64,7 @@ export function sendRoute(kernel: Pick<Kernel, "agents" | "tasks">): HttpRoute {
         () => {
           throw fail("SVC_DELIVERY_WAITING", { channel, delivery: id });
         },
-        // A caller who is gone waits for nothing.
+        // Stop waiting when the caller disconnects.
         signal,
       );
       return { ok: true, messageId: platformId };

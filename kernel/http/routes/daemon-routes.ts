@@ -1,7 +1,7 @@
 import type { HttpRoute } from "@svc/sdk";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
 
-/** `GET /health` (000:L184): is the daemon alive. Open to all; only its own machine hears more than yes or no. */
+/** `GET /health` (000:L184): whether the daemon is alive. Public; only callers on this machine get more than yes or no. */
 export function healthRoute(kernel: Pick<Kernel, "health">): HttpRoute {
   return {
     method: "GET",
@@ -16,8 +16,8 @@ export function healthRoute(kernel: Pick<Kernel, "health">): HttpRoute {
 }
 
 /**
- * `GET /ready`: may work be sent here. 200 while it runs and can keep what it takes; 503 while it starts, drains or has lost its store.
- * Open to all; only its own machine hears why not.
+ * `GET /ready`: whether the daemon accepts work. 200 while it runs and can store what it accepts; 503 while it starts, drains or has lost its store.
+ * Public; only callers on this machine get the reason.
  */
 export function readyRoute(kernel: Pick<Kernel, "health">): HttpRoute {
   return {

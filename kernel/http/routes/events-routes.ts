@@ -4,7 +4,7 @@ import { commaList, type EnvelopeFilter } from "../../core/bus/index.ts";
 import type { FanOut } from "../event-fan-out.ts";
 import type { FrameStream } from "../event-stream.ts";
 
-/** `GET /events` (000:L302): what happens, as it happens. Plain frames of six kinds, a status first; or with `format=envelope` every envelope. */
+/** `GET /events` (000:L302): events as they happen. Plain frames of six kinds, a status first; or with `format=envelope` every envelope. */
 export function eventsRoute(kernel: Pick<Kernel, "bus">): HttpRoute {
   let fanOut: FanOut | undefined;
   return {
@@ -14,11 +14,11 @@ export function eventsRoute(kernel: Pick<Kernel, "bus">): HttpRoute {
     guard: "peer",
     query: { type: "object", properties: { format: { enum: ["envelope", "plain"] } } },
     async handle({ query, signal }, reply) {
-      // Read with the first stream, and before it is opened: who has its headers misses nothing.
+      // Import before the first stream is opened: a client that has its headers misses no event.
       if (fanOut === undefined) {
         const { createFanOut } = await import("../event-fan-out.ts");
         fanOut ??= createFanOut(kernel.bus);
-        // Its caller has gone meanwhile: a stream opened now would not hear of it.
+        // The client has disconnected in between: a stream opened now would never be closed.
         if (signal.aborted) return;
       }
       // Every stream of this server takes frames that are serialised already; plugins are only promised events.
@@ -33,8 +33,8 @@ export function eventsRoute(kernel: Pick<Kernel, "bus">): HttpRoute {
 }
 
 /**
- * `GET /events/recent` (000:L298): the newest `limit` events of the buffer that pass the filters, oldest first. With `keep=oldest` those next
- * after `since`, and `more` says whether others follow: for who reads on in pages and may miss none.
+ * `GET /events/recent` (000:L298): the newest `limit` events of the buffer that pass the filters, oldest first. With `keep=oldest` those next after
+ * `since`, and `more` says whether others follow: for clients that page through all events.
  */
 export function recentEventsRoute(kernel: Pick<Kernel, "bus">): HttpRoute {
   return {
@@ -57,6 +57,6 @@ function envelopeFilter({ kind, skip, origin, agent }: HttpRequest["query"]): En
   return { kind: commaList(kind), skip: commaList(skip), ...given({ origin, agent }) };
 }
 
-/** Without what was left out or left empty. */
+/** Removes absent and empty parameters. */
 const given = (filter: Record<string, string | undefined>): Record<string, string> =>
   Object.fromEntries(Object.entries(filter).filter((entry): entry is [string, string] => Boolean(entry[1])));

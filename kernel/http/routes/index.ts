@@ -10,7 +10,7 @@ import { cancelRoute, followupRoute, liveTasksRoute } from "./tasks-routes.ts";
 import { runToolRoute, toolsRoute } from "./tools-routes.ts";
 import { traceRoute, tracesRoute } from "./traces-routes.ts";
 
-/** What the routes need of the kernel. */
+/** The part of the kernel that the routes use. */
 export type RoutesKernel = Pick<
   Kernel,
   | "agents"
@@ -31,7 +31,10 @@ export type RoutesKernel = Pick<
   | "traces"
 >;
 
-/** The kernel's own routes; what they need of it is looked up when they are called. All but `/health`, `/ready` and `/` are for this machine, most of them for peers too. */
+/**
+ * Returns the kernel's own routes; their dependencies are looked up at each call. All but `/health`, `/ready` and `/` are for this machine, most of
+ * them for peers too.
+ */
 export function kernelRoutes(kernel: RoutesKernel): HttpRoute[] {
   return [
     taskRoute(kernel),

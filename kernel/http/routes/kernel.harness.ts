@@ -83,13 +83,14 @@ export function memoryKernel() {
   }
 
   const port: Omit<RoutesKernel, "capability" | "channels" | "restart" | "runTool" | "testChannel" | "tools"> = {
+    node: { id: "here", name: "here" },
+    nodes: () => expect.unreachable(),
     bus,
     strategies: () => ["layered", "planner"],
     agents: { get: (id) => agents.get(id), list: () => [...agents.values()] },
     tasks: {
       accept: async (message) => ({ taskId: start(message).task.id, rootId: "root", duplicate: false }),
       run: async (message, listen) => start(message, listen).result,
-      caller: async () => undefined,
       async again(id, listen) {
         const running = live.get(id);
         const trace = traces.find((one) => one.id === id);
@@ -112,10 +113,16 @@ export function memoryKernel() {
       },
       running: () => [...live.values()].map(({ task }) => task),
       queued: () => [],
+      result: () => expect.unreachable(),
+      withheld: () => expect.unreachable(),
+      release: () => expect.unreachable(),
+      refuse: () => expect.unreachable(),
+      closeChoices: () => expect.unreachable(),
     },
     traces: {
       get: async (id) => traces.find((trace) => trace.id === id),
       list: async ({ agent: of, limit = 100 } = {}) => traces.filter((trace) => of === undefined || trace.agent === of).slice(-limit),
+      ids: () => expect.unreachable(),
     },
     get defaultAgent() {
       return state.defaultAgent;

@@ -11,7 +11,7 @@ export function nodesRoute(kernel: Pick<Kernel, "nodes" | "node">): HttpRoute {
     guard: "peer",
     async handle({ caller }) {
       const nodes = (await kernel.nodes()) ?? [{ name: kernel.node.id, boot: 0, host: hostname(), pid: process.pid, state: "alive" as const, beatMs: 0 }];
-      // As with /health: only its own machine hears what is wrong.
+      // As in /health: only callers on this machine get the problems.
       return { nodes: caller.local ? nodes : nodes.map(({ about: _, holds: __, ...node }) => node) };
     },
   };

@@ -2,7 +2,7 @@ import type { HttpRoute } from "@svc/sdk";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
 import type { OwnedRoute } from "../router.ts";
 
-/** `GET /openapi.json`: the routes of this moment as an OpenAPI 3.1 document; `server` names another one than the daemon's own. Made when asked for. */
+/** `GET /openapi.json`: the current routes as an OpenAPI 3.1 document; `server` names another one than the daemon's own. Generated on request. */
 export function openapiRoute(kernel: Pick<Kernel, "health">, routes: () => readonly OwnedRoute[]): HttpRoute {
   return {
     method: "GET",

@@ -16,9 +16,9 @@ interface TaskBody {
 const MAX_KEY = 200;
 
 /**
- * `POST /task` (000:L177): runs an agent. Streams what happens as `event: <type>` frames, the last one `event: done` with the
- * result; `Accept: application/json` gets the result alone. The task goes on when the caller hangs up. The same
- * `Idempotency-Key` again gets the answer of the task that it named first, with `duplicate: true`, and waits for it if need be.
+ * `POST /task` (000:L177): runs an agent. Streams its events as `event: <type>` frames, the last one `event: done` with the result; `Accept:
+ * application/json` gets the result alone. The task continues when the caller disconnects. A repeated `Idempotency-Key` gets the result of the first
+ * task with that key, with `duplicate: true`, and waits for it if needed.
  */
 export function taskRoute(kernel: Pick<Kernel, "agents" | "bus" | "strategies" | "tasks">): HttpRoute {
   const frames = createFramer();
@@ -48,13 +48,25 @@ export function taskRoute(kernel: Pick<Kernel, "agents" | "bus" | "strategies" |
       // Every stream of this server takes frames that are serialised already; plugins are only promised events.
       const stream = wantsJson(request) ? undefined : (reply.stream({ deferred: true }) as FrameStream);
       const listen = stream && ((event: TaskEvent) => !stream.closed && stream.write(frames(event)));
-      const run = () => kernel.tasks.run(message, listen);
-      const result = await inRoot(kernel, request, run).catch((error) => firstAnswer(error, stream, listen));
+      const result = await answerTo(request, message, stream, listen);
       if (stream === undefined) return result;
       stream.event("done", result);
       stream.end();
     },
   };
+
+  async function answerTo(
+    request: HttpRequest,
+    message: Message,
+    stream: EventStream | undefined,
+    listen: ((event: TaskEvent) => void) | undefined,
+  ): Promise<Partial<TaskResult>> {
+    try {
+      return await inRoot(kernel, request, () => kernel.tasks.run(message, listen));
+    } catch (error) {
+      return firstAnswer(error, stream, listen);
+    }
+  }
 
   /** The same key again: the caller has lost the answer, and gets that of the first time, waiting for it where it is still to come. */
   async function firstAnswer(error: unknown, stream: EventStream | undefined, listen: ((event: TaskEvent) => void) | undefined): Promise<Partial<TaskResult>> {
@@ -93,7 +105,7 @@ export function askRoute(kernel: Pick<Kernel, "defaultAgent" | "tasks">): HttpRo
   };
 }
 
-/** The frame of an event. All callers that a collected turn answers are told of an event one after the other: it is serialised once. */
+/** Returns the frame of an event. All callers of a collected turn receive the same event one after the other: cache its serialisation. */
 function createFramer(): (event: TaskEvent) => string {
   let last: TaskEvent | undefined;
   let frame = "";
@@ -106,7 +118,7 @@ function createFramer(): (event: TaskEvent) => string {
   };
 }
 
-/** What an agent asks for follows from the root of its own task. */
+/** Runs an agent's request under the root of its own task. */
 const inRoot = <T>({ bus }: Pick<Kernel, "bus">, { caller: { task } }: HttpRequest, run: () => T): T =>
   task === undefined ? run() : bus.within({ rootId: task.rootId }, run);
 
@@ -139,7 +151,7 @@ function unknownStrategy(known: readonly string[]): Error {
   return fail("SVC_HTTP_INVALID", { subject: "'contextStrategy'", reason, path: "contextStrategy", field: "contextStrategy" });
 }
 
-/** JSON was asked for, and a stream was not. */
+/** Whether the client accepts JSON and no event stream. */
 function wantsJson({ headers }: HttpRequest): boolean {
   const accept = headers.accept ?? "";
   return accept.includes("application/json") && !accept.includes("text/event-stream");

@@ -2,7 +2,7 @@ import type { HttpRoute } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
 
-/** `GET /api/tasks`: what runs and what waits, in the order of its acceptance. */
+/** `GET /api/tasks`: running and queued tasks, in the order of acceptance. */
 export function liveTasksRoute(kernel: Pick<Kernel, "tasks">): HttpRoute {
   return {
     method: "GET",
@@ -35,7 +35,10 @@ interface Followup {
   readonly sender?: string;
 }
 
-/** `POST /api/tasks/:taskId/followup` (000:L188): more work for the conversation of a running task, behind it or in its place. 404 for one that waits or is over. */
+/**
+ * `POST /api/tasks/:taskId/followup` (000:L188): more work for the conversation of a running task, after it or in place of it. 404 for a task that
+ * waits or has ended.
+ */
 export function followupRoute(kernel: Pick<Kernel, "tasks">): HttpRoute {
   return {
     method: "POST",

@@ -2,12 +2,12 @@ import type { HttpRequest, HttpRoute, ToolCall } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
 
-/** What the tools server says of where it runs: all of it claims of a program on this machine. */
+/** Claims of the tools server about where it runs: unverified statements of a program on this machine. */
 const CLAIMS = { task: "x-svc-task", session: "x-svc-session", pid: "x-svc-pid" } as const;
-/** Longer than any id; what is longer is no id. */
+/** Longer than any id; longer values are ignored. */
 const LONGEST_CLAIM = 200;
 
-/** `GET /agents/:id/tools`: what the tools server offers to this agent: name, description and input schema. */
+/** `GET /agents/:id/tools`: tools that the tools server offers to this agent: name, description and input schema. */
 export function toolsRoute(kernel: Pick<Kernel, "agents" | "tools">): HttpRoute {
   return {
     method: "GET",
@@ -42,7 +42,7 @@ function requireAgent(kernel: Pick<Kernel, "agents">, agent: string): void {
   if (kernel.agents.get(agent) === undefined) throw fail("SVC_AGENT_UNKNOWN", { agent });
 }
 
-/** A claim that has not the shape of one is none: the call goes on without it. */
+/** Reads the claims. A malformed one is ignored: the call continues without it. */
 function claimsOf(headers: HttpRequest["headers"]): Pick<ToolCall, "taskId" | "session" | "pid"> {
   const claim = (name: string) => {
     const value = headers[name];

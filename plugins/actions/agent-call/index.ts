@@ -68,7 +68,7 @@ export default definePlugin({
             agent: agentId,
             text: message,
             ...(key === undefined ? {} : { dedupKey: `agent-call:${key}` }),
-            // Who may only look has nobody act for him: what restricts the caller comes along.
+            // Pass the caller's restrictions on: a restricted run must not have another agent act for it.
             options: { freshSession, ...optionsOfCall(call) },
           },
           signal,

@@ -3,7 +3,7 @@ import type { IndexThread } from "./client.ts";
 import { cutIntoPieces, textOf } from "./pieces.ts";
 import type { Document, Seen } from "./protocol.ts";
 
-/** How far a run is, and at its end what it did. */
+/** Progress of a run, and its result at the end. */
 export interface Progress {
   /** Files looked at. */
   readonly files: number;
@@ -20,7 +20,7 @@ export interface Finished extends Progress {
   readonly durationMs: number;
 }
 
-/** What a run works with. */
+/** Dependencies of a run. */
 export interface Indexing {
   readonly workspace: Confined;
   /** The folder of the index files, and the name of this one. */
@@ -48,7 +48,7 @@ export async function indexWorkspace({ workspace, own, name, thread, signal, tel
   const count = { files: 0, read: 0, removed: 0 };
   const file = await own.resolve(name);
   if (!(await thread.ask({ op: "begin", file }))) {
-    // It holds nothing that the workspace does not.
+    // The index holds nothing that the workspace lacks.
     for (const end of ["", "-wal", "-shm"]) await own.remove(name + end).catch(() => {});
     if (!(await thread.ask({ op: "begin", file })))
       throw svcError("SVC_INDEX_FAILED", `The damaged index ${file} could not be removed; delete it.`, { status: 500, path: file });

@@ -22,11 +22,11 @@ export interface Hit {
   readonly snippet: string;
 }
 
-/** What the main thread asks of the worker. `file` is the index file's real path. */
+/** Requests of the main thread to the worker. `file` is the index file's real path. */
 export type Ask =
   /** Begin a run: makes the file when it is not there. Answers false when it is damaged or of another layout; remove it, then begin again. */
   | { readonly op: "begin"; readonly file: string }
-  /** Which of these have changed since they were put in. Also notes that they are there. */
+  /** Returns which of these have changed since they were indexed. Also records that they exist. */
   | { readonly op: "changed"; readonly file: string; readonly seen: readonly Seen[] }
   | { readonly op: "put"; readonly file: string; readonly documents: readonly Document[] }
   /** Drop a batch of files that this run has not seen. Answers how many; 0 when none is left. */

@@ -1,8 +1,8 @@
 const MOST_TERMS = 32;
 
 /**
- * What a person asked, as an FTS5 expression: any of its words, each quoted so that none is an operator. Undefined when there is no
- * word. BM25 puts pieces with more and rarer words first.
+ * Converts a person's question to an FTS5 expression: any of its words, each quoted so that none is an operator. Undefined without a word. BM25 ranks
+ * pieces with more and rarer words first.
  */
 export function toMatch(query: string): string | undefined {
   const words = query.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
@@ -26,7 +26,7 @@ export const OPEN = "\u0002";
 /** The mark behind a match in a snippet; `OPEN` stands before it. */
 export const CLOSE = "\u0003";
 const MARKS = new RegExp(`[${OPEN}${CLOSE}]`, "g");
-/** What is left of a character that the cut went through. */
+/** Remaining half of a surrogate pair that the cut split. */
 const HALVES = /^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g;
 const BEFORE = 60;
 const AFTER = 200;

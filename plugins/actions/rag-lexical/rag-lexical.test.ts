@@ -33,7 +33,7 @@ async function setUp() {
     remove: (path) => rm(join(folder, path), { force: true }),
   };
   const ctx = createFakeContext(plugin, {
-    files: { under: memory.under, own },
+    files: { ...memory, own },
     agents: [
       { id: "main", workspace: "/ws" },
       { id: "other", workspace: "/nowhere" },

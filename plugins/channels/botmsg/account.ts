@@ -4,7 +4,7 @@ import type { Update, UserFromGetMe } from "grammy/types";
 import { failureOf, isLockedOut, refusalIn, refusedToken } from "./failure.ts";
 import { foreign } from "./outbound.ts";
 
-/** What one bot account needs. */
+/** Dependencies of one bot account. */
 export interface AccountDeps {
   readonly ctx: Pick<PluginContext, "log" | "events" | "store">;
   readonly name: string;
@@ -22,7 +22,7 @@ export interface Account {
   readonly name: string;
   readonly state: "connecting" | "usable" | "refused";
   readonly reason: string;
-  /** What an operator should know of it although it is usable. */
+  /** Hint for the operator although the account is usable. */
   readonly note: string | undefined;
   start(): void;
   stop(): Promise<void>;
@@ -95,7 +95,7 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountD
   async function listen(me: UserFromGetMe, signal: AbortSignal): Promise<void> {
     /** The first update that is not dealt with. Asking with it confirms all before it; unset once nothing is outstanding. */
     let next: number | undefined;
-    /** What was dealt with lately: the platform may hand an update out again. */
+    /** Recently handled updates: the platform may deliver one again. */
     const seen = new Set<number>();
     let conflicts = 0;
     while (!signal.aborted && state === "usable") {
@@ -120,7 +120,7 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountD
         await pause(conflicts, signal, LONGEST_CONFLICT_MS);
         continue;
       }
-      // Ids may start anew after a quiet week: nothing is remembered beyond what is outstanding.
+      // Ids may restart after a quiet week: remember only outstanding ones.
       if (updates.length === 0) next = undefined;
       for (const update of [...updates].sort((left, right) => left.update_id - right.update_id)) {
         if (seen.has(update.update_id)) continue;

@@ -82,7 +82,7 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
   async function judged(heard: Heard, name: string, settings: AccountSettings): Promise<string | undefined> {
     const elsewhere = new Set([...lines.values()].map((line) => line.settings.agentBinding));
     const agent = agentMeant(heard, settings.agentBinding, ctx.agents.list(), elsewhere);
-    // Who names an agent that answers here means this bot.
+    // Naming an agent that answers here addresses this bot.
     const meant = { ...heard, addressed: heard.addressed || agent !== settings.agentBinding };
     const verdict = await judge(meant, settings, config.policy ?? {}, pairing.known(name));
     if (verdict.kind === "drop") {
@@ -98,7 +98,7 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
       return undefined;
     } catch (error) {
       const { status = 500, message } = error as { status?: number; message: string };
-      // What the kernel will never take must not stand in the way of what comes after it.
+      // A message that the kernel will never accept must not block later ones.
       if (status < 400 || status >= 500) throw error;
       drop(heard, settings, message);
       return heard.message.choice === undefined ? "This was not taken." : message;

@@ -15,14 +15,14 @@ export function refusalIn(error: unknown): Refusal | undefined {
 /** The account itself is refused: a wrong or revoked token. */
 export const isLockedOut = (error: unknown): boolean => [401, 404].includes(refusalIn(error)?.error_code ?? 0);
 
-/** What an operator is told of a locked out account. */
+/** Message for the operator about a locked out account. */
 export const refusedToken = (account: string): string =>
   `the platform refuses the token of account ${account}; check channels.botmsg.accounts.${account}.token`;
 
 /** An edit that changes nothing has succeeded. */
 export const isUnchanged = (error: unknown): boolean => /message is not modified/i.test(refusalIn(error)?.description ?? "");
 
-/** What the kernel is told. The payload and the address, which hold texts and the token, do not come along. */
+/** Converts an error for the kernel. Omits the payload and the address, which contain texts and the token. */
 export function failureOf(error: unknown): SvcError {
   const refusal = refusalIn(error);
   if (refusal === undefined) return networkFailure(error);

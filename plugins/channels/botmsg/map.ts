@@ -4,7 +4,7 @@ import type { Message as BotMessage, CallbackQuery, MessageEntity, Update, User,
 /** A message as it was heard on an account. */
 export interface Heard {
   readonly message: Message;
-  /** It is for the bot: named, answered, or a button of its own message. */
+  /** The message addresses the bot: by name, as a reply, or by a button of its own message. */
   readonly addressed: boolean;
   /** The bot's own handle is in the text. */
   readonly named: boolean;
@@ -12,7 +12,7 @@ export interface Heard {
   readonly callbackId?: string;
 }
 
-/** What an update says, or nothing when it is no message for anybody: a service note, a bare edit, an empty one. */
+/** Maps an update to a message; undefined for others: a service note, a bare edit, an empty one. */
 export function heardOf(update: Update, account: string, me: UserFromGetMe): Heard | undefined {
   const key = `${me.id}/${update.update_id}`;
   if (update.callback_query !== undefined) return pressed(update.callback_query, account, me, key);
@@ -94,7 +94,7 @@ function replyOf({ reply_to_message: post }: BotMessage): Pick<Message, "replyTo
   };
 }
 
-/** Code is quoted, not addressed: handles in it mean nobody. Offsets count UTF-16 units, as the platform does. */
+/** Removes code: handles in it are quoted, not addressed. Offsets count UTF-16 units, as the platform does. */
 function withoutCode(text: string, entities: readonly MessageEntity[]): string {
   let rest = text;
   for (const { type, offset, length } of entities) {

@@ -14,7 +14,7 @@ import type { Api, InputFile } from "grammy";
 import { failureOf, isUnchanged, refusalIn } from "./failure.ts";
 import { HTML } from "./markup.ts";
 
-/** What sending needs. */
+/** Dependencies of sending. */
 export interface OutboundDeps {
   readonly api: Api;
   /** Markup, buttons and polls; without it only words go out. */
@@ -25,7 +25,7 @@ export interface OutboundDeps {
   upload(media: Media): InputFile;
 }
 
-/** What goes out on one account. Errors say what they mean to the kernel. */
+/** Sends on one account. Errors carry their class for the kernel. */
 export interface Outbound {
   send(out: Outgoing, signal: AbortSignal): Promise<string>;
   edit(messageId: string, out: Outgoing, signal: AbortSignal): Promise<void>;

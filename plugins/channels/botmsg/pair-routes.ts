@@ -16,7 +16,7 @@ const requestOf = ({ account, sender, name, chat, at }: Waiting): PairingRequest
   at: new Date(at).toISOString(),
 });
 
-/** Who waits to be confirmed, and the way to confirm them: for `svc channel pair`, and for people in a browser. */
+/** Routes that list waiting people and confirm them: for `svc channel pair`, and for people in a browser. */
 export function pairRoutes(
   { tasks }: Pick<PluginContext, "tasks">,
   pairing: Pairing,

@@ -21,7 +21,7 @@ export interface Pairing {
   offer(who: Omit<Waiting, "digest" | "at">): Promise<string | undefined>;
   /** Confirms the sender to whom the code was given. Throws `SVC_BOTMSG_PAIR_CODE` (404) and, after ten wrong codes within an hour, `SVC_BOTMSG_PAIR_LIMIT` (429). */
   approve(code: string): Promise<Waiting>;
-  /** Who waits now. */
+  /** People who wait for a confirmation. */
   waiting(): Promise<readonly Waiting[]>;
 }
 

@@ -2,10 +2,10 @@ import { type Agent, plainHandle } from "@svc/sdk";
 import type { Heard } from "./map.ts";
 import type { AccountSettings, Policy } from "./settings.ts";
 
-/** What becomes of a message before anything else looks at it. */
+/** Decision about a message before further handling. */
 export type Verdict = { readonly kind: "take" } | { readonly kind: "drop"; readonly reason: string } | { readonly kind: "pair" };
 
-/** What the plugin remembers about senders. */
+/** Stored facts about senders. */
 export interface Known {
   /** The operator has confirmed this person for direct messages. */
   paired(senderId: string): Promise<boolean>;
@@ -14,8 +14,8 @@ export interface Known {
 }
 
 /**
- * Judge a message. Closed by default: without a list nobody gets in, and an account's own list replaces the global one, also when it
- * is empty. In a direct conversation an allowed person must also be paired; in a group the bot must be meant.
+ * Checks a message. Closed by default: without a list no sender is admitted, and an account's own list replaces the global one, also when it is
+ * empty. In a direct conversation an allowed person must also be paired; in a group the bot must be addressed.
  */
 export async function judge(heard: Heard, account: AccountSettings, policy: Policy, known: Known): Promise<Verdict> {
   const refusal = await refusalOf(heard, account.allowFrom ?? policy.allowFrom, known);

@@ -6,7 +6,7 @@ import { ADA, channelOf, heard, out, reasons, send, stage } from "./stages.harne
 describe("what goes out", () => {
   it("markdown becomes the platform's own markup, and an edit replaces it", async () => {
     const one = await stage();
-    const { platformId } = await send(one, out("a **bold** <word>"));
+    const { platformId = "none" } = await send(one, out("a **bold** <word>"));
     expect(one.api.shown.at(-1)).toMatchObject({ text: "a bold <word>", html: "a <b>bold</b> &lt;word&gt;" });
     await channelOf(one).edit?.(platformId, out("**all** new"), new AbortController().signal);
     expect(one.api.shown).toHaveLength(1);
@@ -46,7 +46,7 @@ describe("what goes out", () => {
   it("a poll is asked once, also when the answer grows by edits or is sent again", async () => {
     const one = await stage();
     const answer = out("Vote:\n\n```poll\nWhere to?\n- Pizza\n- Sushi\n```");
-    const { platformId } = await send(one, { ...answer, text: "Vote:\n\n```poll\nWhere to?\n- Piz" });
+    const { platformId = "none" } = await send(one, { ...answer, text: "Vote:\n\n```poll\nWhere to?\n- Piz" });
     expect(one.api.shown).toMatchObject([{ text: "Vote:" }]);
     for (let n = 0; n < 2; n += 1) await channelOf(one).edit?.(platformId, answer, new AbortController().signal);
     expect(one.api.shown.map(({ text, poll }) => poll ?? text)).toEqual(["Vote:", { question: "Where to?", options: ["Pizza", "Sushi"] }]);

@@ -5,14 +5,14 @@ export interface AccountSettings {
   readonly token: string;
   /** The agent that answers on this account. */
   readonly agentBinding: string;
-  /** Replaces the list of `policy` for this account; empty lets nobody in. */
+  /** Replaces the list of `policy` for this account; empty: admits no one. */
   readonly allowFrom?: readonly string[];
   /** Default true. */
   readonly pollInbound?: boolean;
   readonly apiRoot?: string;
 }
 
-/** Who may write to an account, directly and in groups. */
+/** Senders who may write to an account, directly and in groups. */
 export interface Policy {
   readonly dm?: "pair" | "block";
   readonly group?: "mention-required" | "all";

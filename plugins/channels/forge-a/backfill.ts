@@ -34,7 +34,7 @@ async function* sorted(notes: AsyncIterable<ForgeNote>): AsyncGenerator<ForgeNot
   yield* [...all.values()].sort((left, right) => left.updatedAt - right.updatedAt);
 }
 
-/** What names an agent and waits for it: the forge keeps that list by itself, of all projects. */
+/** Lists pending mentions of an agent: the forge keeps that list itself, over all projects. */
 async function* waiting({ api, identities }: Source, since: number, signal: AbortSignal): AsyncGenerator<ForgeNote> {
   for (const { token } of identities.owners()) {
     /** Targets that have been read, by their page. */
@@ -43,7 +43,7 @@ async function* waiting({ api, identities }: Source, since: number, signal: Abor
       for await (const page of api.pages({ path: "/todos", query: { action }, token, signal }))
         for (const value of page) {
           const todo = fieldsOf(value);
-          // The newest come first: what is older was there before.
+          // Newest first: the rest is older than `since`.
           if ((timeOf(todo.updated_at) ?? timeOf(todo.created_at) ?? 0) < since) continue;
           const target = targetOf(todo);
           const key = target && pathOf(target.listed.place).join("/");

@@ -12,7 +12,7 @@ export interface ApiCall {
   readonly signal: AbortSignal;
 }
 
-/** What came of a call. */
+/** Answer of a call. */
 export interface ApiAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -143,5 +143,5 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What an error says to people, for the log. */
+/** Returns an error's text for the log. */
 export const wordsOf = (error: unknown): string => (codeOf(error) === "SVC_CHANNEL_SEND" ? reasonOf(error) : "an unexpected error");

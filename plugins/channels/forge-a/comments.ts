@@ -17,7 +17,7 @@ export function createComments({ api, call, identities }: Parts): Pick<Forge, "p
     return notesOf(body);
   }
 
-  /** Those of a place as a whole: of issues and requests the newest first. */
+  /** Comments of a whole place: for issues and requests the newest first. */
   async function* all(place: ForgePlace, as: ForgeCaller, signal: AbortSignal): AsyncGenerator<unknown> {
     const token = identities.tokenOf(as.agent);
     if (place.kind === "commit") {
@@ -35,8 +35,8 @@ export function createComments({ api, call, identities }: Parts): Pick<Forge, "p
   return {
     async post(place, text, as, _options, signal) {
       const path = pathOf(place);
-      // What begins nothing is a plain note: a thread that nobody resolves can hold a merge up. Only a plain note can be made internal; an
-      // answer in a discussion is as internal as what it answers.
+      // A comment outside of a discussion is a plain note: an unresolved thread can block a merge. Only a plain note can be internal; an answer in a
+      // discussion inherits it.
       const way = place.thread !== undefined ? ["discussions", place.thread, "notes"] : [place.kind === "commit" ? "discussions" : "notes"];
       const inside = place.thread === undefined && place.internal === true && place.kind !== "commit";
       const body = { body: text, ...(inside ? { internal: true } : {}) };

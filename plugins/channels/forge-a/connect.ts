@@ -15,7 +15,7 @@ export interface Started {
   stop(): Promise<void>;
 }
 
-/** How long a start waits for the forge to say whose its tokens are; webhooks that came before would not know their agents. */
+/** Timeout of a start for the forge to name the users of its tokens; webhooks from before would not find their agents. */
 const WAIT_MS = 5_000;
 
 /** Asks whose the tokens are and opens the receiver. The channel is ready while one of the tokens works. */
@@ -31,7 +31,7 @@ export async function connect(ctx: PluginContext<Settings>, channel: ChannelHand
     }
     if (handle === undefined) return;
     channel.ready();
-    // What was missed while nothing could be asked is looked for now.
+    // Look for events that were missed while the forge could not be reached.
     handle.ready();
   };
   const identities = createIdentities(ctx, api, (now) => {

@@ -32,7 +32,7 @@ export function unreachableError(origin: string, method: string, error: unknown)
   return channelError(arrived ? "unknown" : "retry", reason.includes(new URL(origin).host) ? reason : `${origin}: ${reason}`);
 }
 
-/** How long the forge asks to wait, in milliseconds; undefined where it names no sensible time. */
+/** Returns the retry delay that the forge asks for, in milliseconds; undefined if it names no sensible one. */
 export function restOf(headers: Readonly<Record<string, string>>, now = Date.now()): number | undefined {
   const retry = headers["retry-after"]?.trim();
   const reset = Number(headers["ratelimit-reset"] ?? Number.NaN);
@@ -42,7 +42,7 @@ export function restOf(headers: Readonly<Record<string, string>>, now = Date.now
   return Number.isFinite(ms) && ms >= 0 ? Math.min(ms, LONGEST_REST_MS) : undefined;
 }
 
-/** What the forge said, cut short. */
+/** Returns the forge's message, truncated. */
 function said(body: unknown): string {
   if (typeof body !== "object" || body === null) return "";
   const { message, error_description: description, error } = body as Record<string, unknown>;

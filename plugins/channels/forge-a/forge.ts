@@ -10,7 +10,7 @@ import { createRequests } from "./requests.ts";
 import { PUBLIC_HOST, type Settings } from "./settings.ts";
 import { fieldsOf, namesBot, numberOf, textOf, userOf, webAddress } from "./shapes.ts";
 
-/** What the adapter is made of. */
+/** Parts of the adapter. */
 export interface Parts {
   readonly api: Api;
   readonly identities: Identities;
@@ -31,7 +31,7 @@ const MAX_CHARS = 900_000;
 /** Notes a minute: what a forge takes by default, and what the public one was seen to take. */
 const [NOTES_PER_MINUTE, PUBLIC_PER_MINUTE] = [300, 60];
 
-/** How this forge reads `@name`: a path of a group is none, a name may hold dots but not end with one. */
+/** Grammar of `@name` on this forge: a group path is not a mention; a name may contain dots but not end with one. */
 const GRAMMAR: Forge["grammar"] = {
   first: "A-Za-z0-9_.",
   rest: "A-Za-z0-9_.\\-",

@@ -168,7 +168,7 @@ describe("what is no payload", () => {
   });
 
   it("hostile fields of any type never break it", () => {
-    const values = [null, 7, -1, "x", [], {}, true, "9".repeat(400), { toString: 1 }, "__proto__"];
+    const values: readonly unknown[] = [null, 7, -1, "x", [], {}, true, "9".repeat(400), { toString: 1 }, "__proto__"];
     for (const key of Object.keys(note().object_attributes))
       for (const value of values) {
         try {

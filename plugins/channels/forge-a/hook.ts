@@ -4,7 +4,7 @@ import { branchesOf, type Fields, fieldsOf, isRecord, numberOf, positionOf, shaO
 /** An edit shows a later time; the two stamps of a new note can differ by less. */
 const SAME_TIME_MS = 1_000;
 
-/** What a webhook is about. The header names the event less exactly than the body: confidential notes have another one there. */
+/** Parses a webhook. The header names the event less exactly than the body: confidential notes have another one there. */
 export function readHook(body: unknown, home: string, now = Date.now()): ForgeEvent {
   if (!isRecord(body)) throw unreadable("it is no JSON object");
   const kind = textOf(body.object_kind) || textOf(body.event_name) || textOf(body.event_type);

@@ -3,7 +3,7 @@ import { type Api, wordsOf } from "./client.ts";
 import type { Settings } from "./settings.ts";
 import { userOf } from "./shapes.ts";
 
-/** Whose tokens there are, and which agents answer by them. */
+/** Users of the tokens, and the agents that answer with them. */
 export interface Identities {
   /** Asks the forge for the owner of each token. Resolves once each has answered or refused or is known from before, or after `waitMs`; the rest goes on. */
   start(waitMs: number): Promise<void>;
@@ -18,7 +18,7 @@ export interface Identities {
   tokens(): readonly string[];
   /** A call was refused for its token. */
   refused(token: string): void;
-  /** For `svc channel test`: each token with its owner, or what is wrong. */
+  /** For `svc channel test`: each token with its user, or its error. */
   test(signal: AbortSignal): Promise<string>;
 }
 
@@ -30,7 +30,7 @@ interface Key {
   readonly agents: readonly string[];
   user?: ForgeUser;
   state: "unknown" | "works" | "refused";
-  /** It is being asked for its owner. */
+  /** A request for its user is in progress. */
   asking: boolean;
 }
 
@@ -137,7 +137,7 @@ export function createIdentities(
       }
       if (keys.length === 0) return tell();
       const asked = Promise.all(keys.map((key) => new Promise<void>((resolve) => void ask(key, resolve))));
-      // Who is known from before needs no waiting: what comes in meanwhile finds its agent.
+      // Known users need no waiting: incoming messages find their agents.
       if (keys.every(({ user }) => user !== undefined)) return;
       await Promise.race([asked, sleep(waitMs, signal).catch(() => undefined)]);
     },
@@ -176,7 +176,7 @@ export function createIdentities(
   };
 }
 
-/** What an error for an agent without a token is: nothing that another try mends. */
+/** Error for an agent without a token: a retry does not help. */
 const NO_TOKEN = { code: "SVC_CHANNEL_SEND", failure: "permanent" } as const;
 
 /** Asks the forge for the owner of each token once more. Throws with the words for all where one does not work. */

@@ -6,7 +6,7 @@ import { fieldsOf, textOf } from "./shapes.ts";
 export interface Labels {
   /** Throws `permanent` with the names that the project has not. */
   require(project: string, names: readonly string[], token: string, signal: AbortSignal): Promise<void>;
-  /** Those of all these projects as the forge has them now, each name once, in their order. */
+  /** Current labels of all these projects, each name once, in their order. */
   read(projects: readonly string[], token: string, signal: AbortSignal): Promise<readonly WorkLabel[]>;
 }
 

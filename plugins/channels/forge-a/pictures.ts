@@ -21,7 +21,7 @@ export function mediaOf({ text, place }: Pick<ForgeNote, "text" | "place">, home
   return [...found.values()];
 }
 
-/** Whose upload it is: what stands before `/uploads/` is nothing, this project, or the number of one; all else is another host or page. */
+/** Returns the project of an upload: `/uploads/` is preceded by nothing, this project, or a project's number; anything else is another host or page. */
 function projectBefore(text: string, index: number, project: ForgeNote["place"]["project"], home: string): string | undefined {
   let start = index;
   while (start > 0 && index - start < 1_000 && !/[\s()"'<>[\]=]/.test(text[start - 1] as string)) start -= 1;
@@ -57,7 +57,7 @@ export async function downloadOf(
   return { data, ...(told === undefined ? {} : { type: told }) };
 }
 
-/** What a picture is by its first bytes. */
+/** Returns the type of a picture by its first bytes. */
 function pictureType(data: Uint8Array): string | undefined {
   const has = (text: string, from = 0) => [...text].every((sign, offset) => data[from + offset] === sign.charCodeAt(0));
   if (has("\x89PNG\r\n\x1a\n")) return "image/png";

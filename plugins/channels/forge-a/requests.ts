@@ -15,7 +15,7 @@ interface Parts {
 /** A review that broke off is given again within this time. */
 const LATELY_MS = 3_600_000;
 
-/** What agents do at the forge beside comments: labels, merge requests, reviews. */
+/** Operations beside comments: labels, merge requests, reviews. */
 export function createRequests({ api, call, labels, identities }: Parts): Pick<Forge, "label" | "openRequest" | "review"> {
   return {
     async label(place, { add, remove }, as, signal) {
@@ -48,19 +48,19 @@ export function createRequests({ api, call, labels, identities }: Parts): Pick<F
       const whole: ForgePlace = { project, kind: "request", id: number };
       const path = pathOf(whole);
       const { sha, diff_refs: refs } = comments.length === 0 && verdict !== "approve" ? {} : fieldsOf((await call({ path: at(...path) }, as, signal)).body);
-      // Notes at lines cannot be kept inside: what is said where only members read is said in the summary.
+      // Notes at lines cannot be internal: an internal review puts them into the summary.
       const inside = place.internal === true;
       const there = comments.length === 0 || inside ? new Set<string>() : await lately(path, as, signal);
       const left: string[] = [];
       for (const comment of comments) {
         const { line, text: said } = comment;
-        // It comes from a model: no sign in it may begin a line.
+        // The path comes from a model: it must not start a line of its own.
         const file = comment.path.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}`]/gu, "");
         // A review that broke off is given again.
         if (there.has(`${file}:${line}:${said.trim()}`)) continue;
         const body = { body: said, position: positionIn({ ...comment, path: file }, fieldsOf(refs)) };
         const made = inside ? undefined : await call({ method: "POST", path: at(...path, "discussions"), body, accept: [400, 422] }, as, signal);
-        // The forge takes only lines of the diff: what is said of others stands in the summary.
+        // The forge accepts only lines of the diff: comments on others go into the summary.
         if (made?.status !== 201) left.push(`\`${file}:${line}\`: ${said}`);
       }
       if (verdict === "approve") await approve(path, textOf(sha), as, signal);
@@ -79,7 +79,7 @@ export function createRequests({ api, call, labels, identities }: Parts): Pick<F
     },
   };
 
-  /** What the agent has said at lines of a request lately: file, line and words. */
+  /** Returns the agent's recent comments at lines of a request: file, line and text. */
   async function lately(path: readonly string[], as: ForgeCaller, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const { body } = await call({ path: at(...path, "notes"), query: { order_by: "created_at", sort: "desc", per_page: 100 } }, as, signal);
     const said = new Set<string>();

@@ -12,7 +12,7 @@ export interface AgentMapping {
   readonly node?: string;
 }
 
-/** Which agent the user of the common token stands for in a project. */
+/** The agent that uses the common token in a project. */
 export interface Route {
   /** A project's path, or `*` for all others. */
   readonly project: string;

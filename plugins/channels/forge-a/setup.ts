@@ -9,12 +9,12 @@ const TOKEN = "FORGE_A_TOKEN";
 const SECRET = "FORGE_A_WEBHOOK_SECRET";
 const PORT = 18_810;
 const CHECK_MS = 60_000;
-/** Who may less writes no comment in a private project. */
+/** Users below this level cannot comment in a private project. */
 const GUEST = 10;
-/** What `--set` may say here. */
+/** Keys for `--set`. */
 const KEYS: ReadonlySet<string> = new Set(["project", "address"]);
 
-/** What of svc.json is read; secrets are masked there. */
+/** Used part of svc.json; secrets are masked there. */
 interface Document {
   readonly node?: { readonly defaultAgent?: string };
   readonly agents?: Readonly<Record<string, unknown>>;
@@ -71,7 +71,7 @@ async function hookOf({ given, ask }: SetupHost, port: number): Promise<string> 
   return `${address.replace(/\/+$/, "")}/webhook/forge_a`;
 }
 
-/** Whose the token is, whether it may write, and whether its user sees the project. Resolves with the name that people mention. */
+/** Checks the user of the token, its write access, and that its user sees the project. Resolves with the name that people mention. */
 async function check(api: Api, token: string, project: string): Promise<string> {
   const signal = AbortSignal.timeout(CHECK_MS);
   const ask = async (path: string, accept: readonly number[] = []) => {

@@ -74,7 +74,7 @@ export function positionOf(value: unknown): ForgePosition | undefined {
 /** The hash of a commit. */
 export const shaOf = (value: unknown): string | undefined => (/^[0-9a-f]{7,64}$/.test(textOf(value)) ? textOf(value) : undefined);
 
-/** What is listed with a place: its project, its title, and the branches of a request. */
+/** A listed place: its project, its title, and the branches of a request. */
 export interface Listed {
   readonly place: ForgePlace;
   readonly title?: string;
@@ -94,7 +94,7 @@ export function listedOf(value: unknown, project: ForgeProject, kind: "issue" | 
 export function branchesOf(value: unknown): NonNullable<ForgeNote["request"]> | undefined {
   const { source_branch: source, target_branch: target, source_project_id: from, target_project_id: to } = fieldsOf(value);
   if (textOf(source) === "" || textOf(target) === "") return undefined;
-  // Who does not say where it comes from, comes from outside.
+  // Without a source project, assume a fork.
   return { source: textOf(source), target: textOf(target), ...(numberOf(from) !== undefined && from === to ? {} : { fork: true as const }) };
 }
 
@@ -140,7 +140,7 @@ export function descriptionOf(value: unknown, listed: Listed, home: string): For
     author,
     text: textOf(fields.description),
     createdAt,
-    // What else was done to it moves its stamp as well: nothing says when its text changed.
+    // Other changes update its timestamp as well: the time of the text's change is unknown.
     updatedAt: createdAt,
     edited: false,
     url: webAddress(home, place),

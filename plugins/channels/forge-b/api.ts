@@ -1,13 +1,13 @@
 import { channelError, type FetchAnswer, type GuardedFetch } from "@svc/sdk";
 import { answeredError, isLimit, unreachableError } from "./failure.ts";
 
-/** What a call is made with: the same token until it is renewed. */
+/** Credential of a call: the same token until it is renewed. */
 export interface Credential {
   /** Names the token in settings and says nothing of it. */
   readonly name: string;
   /** The value for `authorization`. `renew`: the last one was refused. */
   bearer(signal: AbortSignal, options?: { readonly renew?: boolean; readonly now?: number }): Promise<string>;
-  /** It was refused, also after it was renewed. */
+  /** The token was refused, also after a renewal. */
   refused(reason: string): void;
 }
 
@@ -23,7 +23,7 @@ export interface ApiCall {
   readonly signal: AbortSignal;
 }
 
-/** What came of a call. */
+/** Answer of a call. */
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

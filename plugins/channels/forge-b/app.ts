@@ -2,7 +2,7 @@ import { createPrivateKey, createSign, type KeyObject } from "node:crypto";
 import { svcError } from "@svc/sdk";
 import { type Api, at, type Credential, inRepository } from "./api.ts";
 
-/** What a token of an installation is for; each asks for no more than it needs. */
+/** Purpose of an installation token; each requests only the permissions that it needs. */
 export type Purpose = "notes" | "commits";
 
 type Permissions = Readonly<Record<string, "read" | "write">>;
@@ -25,7 +25,7 @@ export interface App {
   forget(): void;
 }
 
-/** What an App is made of. */
+/** Options of an App. */
 export interface AppOptions {
   readonly api: () => Api;
   readonly issuer: string | number;
@@ -49,7 +49,7 @@ const INSTALLATION_MS = 3_600_000;
 const BEFORE_S = 60;
 const LIFE_S = 540;
 
-/** The key of an App. Throws `SVC_FORGE_KEY` naming the file where it is none. */
+/** Reads the key of an App. Throws `SVC_FORGE_KEY` naming the file if it is invalid. */
 export function readKey(pem: string, file: string): KeyObject {
   try {
     const key = createPrivateKey(pem);
@@ -62,7 +62,7 @@ export function readKey(pem: string, file: string): KeyObject {
 
 /** An App that proves itself with `key`. Its tokens live in memory alone. */
 export function createApp({ api, issuer, key, refused }: AppOptions): App {
-  /** How far the forge's clock is ahead of ours. Learnt once, so that a liar cannot lead it on. */
+  /** Skew of the forge's clock against ours. Measured once, so that a forged header cannot move it further. */
   let skew: number | undefined;
   const installations = new Map<string, { readonly found: Promise<Installation>; readonly until: number }>();
   const tokens = new Map<string, { readonly token: Promise<Token> }>();

@@ -12,7 +12,7 @@ export const LISTS: readonly ForgeList[] = [
   { name: "commit-comments", of: "project", quick: false },
 ];
 
-/** What the lists are read with. */
+/** Dependencies of reading the lists. */
 export interface BackfillDeps {
   readonly api: Api;
   /** For calls in a repository. */
@@ -25,7 +25,7 @@ const PAGE = 100;
 const MOST_PAGES = 1_000;
 const CLOCKS_MS = 120_000;
 
-/** What changed at or after a time, oldest first. The list of deliveries has those sent again that failed, and yields nothing. */
+/** Lists changes at or after a time, oldest first. For the list of deliveries it requests failed ones again, and yields none. */
 export async function* changedNotes(deps: BackfillDeps, { list, project, since }: ForgeChanges, signal: AbortSignal): AsyncGenerator<ForgeNote> {
   if (list === "deliveries") {
     await askAgain(deps, since, signal);
@@ -97,7 +97,7 @@ async function* issues(deps: BackfillDeps, project: ForgeProject, since: number,
   }
 }
 
-/** That list knows no time and no order but that of writing: its last pages are read, from behind. */
+/** That list has no time filter and is ordered by creation: reads its last pages, backwards. */
 async function lastCommitComments(
   { api, credential }: BackfillDeps,
   project: ForgeProject,
@@ -137,7 +137,7 @@ async function askAgain({ api, app }: BackfillDeps, since: number, signal: Abort
       if (asked.has(guid)) continue;
       asked.add(guid);
       await api.call({ method: "POST", path: at("app", "hook", "deliveries", id, "attempts"), as: app, signal }).catch((error: unknown) => {
-        // It is too old to be sent again.
+        // The delivery is too old to be sent again.
         if (![404, 422].includes(answeredStatus(error) ?? 0)) throw error;
       });
     }

@@ -11,7 +11,7 @@ const TOKEN = "FORGE_B_TOKEN";
 const SECRET = "FORGE_B_WEBHOOK_SECRET";
 const PORT = 18_810;
 const CHECK_MS = 60_000;
-/** What `--set` may say here beside settings of the section. */
+/** Keys for `--set` beside settings of the section. */
 const OWN = new Set(["repo", "address", "clientId", "privateKeyFile"]);
 
 const wrong = (message: string) => svcError("SVC_FORGE_SETUP", message, { status: 400 });
@@ -45,7 +45,7 @@ const setUp: ChannelSetup = async (host) => {
 };
 export default setUp;
 
-/** What of svc.json is read; secrets are masked there. */
+/** Used part of svc.json; secrets are masked there. */
 interface Document {
   readonly node?: { readonly defaultAgent?: string };
   readonly agents?: Readonly<Record<string, unknown>>;

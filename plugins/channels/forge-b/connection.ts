@@ -8,7 +8,7 @@ import { PUBLIC_API, type Settings } from "./settings.ts";
 export interface Connection {
   /** Throws `retry` with the reason while the forge is not connected. */
   forge(): ForgeHandle;
-  /** Who we are there. Throws `permanent` for a token that the forge does not know. */
+  /** Returns our account there. Throws `permanent` for a token that the forge does not know. */
   test(signal: AbortSignal): Promise<string>;
   stop(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export function openConnection(ctx: PluginContext<Settings>, channel: ChannelHan
   let connected: ForgeHandle | undefined;
   let reason = "forge_b has not connected yet";
   let refused = new AbortController();
-  /** What is refused while the forge is asked who we are; undefined at other times. */
+  /** Refusals while our account is requested; undefined at other times. */
   let told: string[] | undefined;
 
   const refuse = (why: string) => {
@@ -99,7 +99,7 @@ export function openConnection(ctx: PluginContext<Settings>, channel: ChannelHan
         channel.ready();
         if (before !== reason || wrong.length === 0) connected?.ready();
       }
-      // All is well until something is refused; what is refused may be mended.
+      // Wait until a refusal; the cause of one may be fixed later.
       if (failures === 0) await sleep(Number.POSITIVE_INFINITY, AbortSignal.any([signal, refused.signal]));
       const pause = failures === 0 ? FIRST_PAUSE_MS : backoffMs(failures, { firstMs: FIRST_PAUSE_MS, longestMs: LONGEST_PAUSE_MS });
       await sleep(pause, signal);

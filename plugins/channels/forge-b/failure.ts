@@ -1,6 +1,6 @@
 import { channelError, codeOf, reasonOf, type SvcError } from "@svc/sdk";
 
-/** Nobody is waited for longer than this, in milliseconds, whatever a header says. */
+/** Upper limit of a wait in milliseconds, whatever a header says. */
 const LONGEST_REST_MS = 3_600_000;
 const FIRST_REST_MS = 60_000;
 const LONGEST_UNNAMED_MS = 900_000;
@@ -26,7 +26,7 @@ export function isLimit({ status, headers, body }: Refused): boolean {
   return headers["retry-after"] !== undefined || headers["x-ratelimit-remaining"] === "0" || /secondary rate limit|abuse detection/i.test(wordsOf(body));
 }
 
-/** How long to rest, in milliseconds: as the header says, until the limit starts anew, or longer with each refusal in a row. */
+/** Returns the wait in milliseconds: by the header, until the limit resets, or longer with each refusal in a row. */
 export function restOf({ headers }: Refused, limitsInARow: number, now = Date.now()): number {
   const retry = headers["retry-after"]?.trim() ?? "";
   const date = headers.date === undefined ? Number.NaN : Date.parse(headers.date);
@@ -66,7 +66,7 @@ const wordsOf = (body: unknown): string => {
   return typeof message === "string" ? message : "";
 };
 
-/** What the forge said, with the reasons that it lists, cut short. */
+/** Returns the forge's message with its listed reasons, truncated. */
 function said(body: unknown): string {
   const errors = (body as { errors?: unknown } | null | undefined)?.errors;
   const more = Array.isArray(errors)

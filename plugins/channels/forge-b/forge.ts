@@ -188,7 +188,7 @@ async function rightOf(api: Api, project: ForgeProject, login: string, as: Crede
   const { permission, role_name: role } = body as { permission?: string; role_name?: string };
   if (permission === "write" || permission === "admin") return "write";
   if (permission !== "read") return "none";
-  // Anyone may read what is public.
+  // Anyone may read public projects.
   return role === "triage" || project.private ? "report" : "none";
 }
 
@@ -207,7 +207,7 @@ async function namedProjects(api: Api, { common }: Identities, routes: NonNullab
       const { body } = await api.call({ path: inRepository(repo), as: common.credential({ path: repo }), signal });
       add(body as ApiRepository);
     } catch (error) {
-      // It is not there, or the App is not installed there: the others are.
+      // The repository does not exist, or the App is not installed there: go on with the others.
       if (![403, 404].includes(answeredStatus(error) ?? 0)) throw error;
     }
   }

@@ -13,7 +13,7 @@ import {
   userOf,
 } from "./notes.ts";
 
-/** What of a payload is read; the rest is never looked at. */
+/** Used part of a payload. */
 interface Payload {
   readonly action?: string;
   readonly comment?: ApiComment;
@@ -59,7 +59,7 @@ export const INSTALLATIONS: ReadonlySet<string> = new Set(["installation", "inst
 /** The event that a delivery is of. */
 export const eventOf = (headers: HttpRequest["headers"]): string | undefined => oneOf(headers, EVENT);
 
-/** What a verified delivery tells. Throws with status 400 for what the forge never sends. */
+/** Parses a verified delivery. Throws with status 400 for a payload that the forge never sends. */
 export function readHook(headers: HttpRequest["headers"], body: unknown): ForgeEvent {
   const event = eventOf(headers);
   if (event === undefined) throw broken("it has no header X-GitHub-Event");

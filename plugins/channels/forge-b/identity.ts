@@ -6,7 +6,7 @@ import { type App, createApp, type Purpose, readKey } from "./app.ts";
 import { userOf } from "./notes.ts";
 import type { AgentMapping, Settings } from "./settings.ts";
 
-/** Who writes at the forge: the owner of a token, or an App. */
+/** Account that writes at the forge: the user of a token, or an App. */
 export interface Identity {
   /** The setting that holds it; says nothing of the token. */
   readonly name: string;
@@ -17,7 +17,7 @@ export interface Identity {
   names: readonly string[];
   /** False for an App that is installed nowhere: nothing can be asked in its name. */
   installed: boolean;
-  /** What may lead people astray, for the log. */
+  /** Misleading configuration, for the log. */
   warning?: string;
   /** For calls in a repository, or without one about itself. */
   credential(project?: { readonly path: string; readonly id?: string }, purpose?: Purpose): Credential;

@@ -6,7 +6,7 @@ const MOST = 8;
 const LONGEST_TEXT = 65_536;
 const NAME = 100;
 
-/** What a handle says: which note it is of, and which of its pictures. */
+/** Content of a handle: the note, and which of its pictures. */
 interface Handle {
   readonly path: string;
   /** Of the repository. */

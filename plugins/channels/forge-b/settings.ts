@@ -12,7 +12,7 @@ export interface AgentMapping {
   readonly node?: string;
 }
 
-/** Which agent the common token or App stands for in a repository. */
+/** The agent that uses the common token or App in a repository. */
 export interface Route {
   /** `owner/repo`, or `*` for all others. */
   readonly repo: string;

@@ -1,7 +1,7 @@
 import { buttonsOf, type Outgoing, richOf } from "@svc/sdk";
 import { shownAsIs } from "./markup.ts";
 
-/** What a message shows: its words, and rows of buttons. */
+/** Content of a message: text, and rows of buttons. */
 export interface Shown {
   readonly content: string;
   readonly components: readonly object[];
@@ -17,7 +17,7 @@ const ADDRESS_CHARS = 512;
 const KIND = { row: 1, button: 2 } as const;
 const STYLE = { plain: 2, link: 5 } as const;
 const CHOOSE = "Please choose:";
-/** In front of the number of a button of an answer; its label is what is said by who presses it. */
+/** Prefix of the number of an answer's button; pressing it sends its label. */
 const SAYS = "say:";
 
 /** Whether a button is one of an answer. */

@@ -6,7 +6,7 @@ import type { Places } from "./places.ts";
 import type { Position } from "./position.ts";
 import { isId, isLater, type WireChannel, type WireGuild, type WireMessage } from "./wire.ts";
 
-/** What reading history stands on. */
+/** Dependencies of reading history. */
 export interface CatchUpDeps {
   readonly api: Api;
   readonly lines: Lines;
@@ -17,7 +17,7 @@ export interface CatchUpDeps {
   take(message: WireMessage): Promise<void>;
 }
 
-/** Reads what was written while nobody listened: the platform tells it to no new session. */
+/** Reads messages sent while no session was connected: the platform does not deliver them to a new one. */
 export interface CatchUp {
   /** The channels and threads of a guild as the gateway has just told them. */
   guild(guild: WireGuild): void;

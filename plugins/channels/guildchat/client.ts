@@ -7,7 +7,7 @@ import { createOutbound } from "./outbound.ts";
 import { type Settings, whyDeaf } from "./settings.ts";
 import { isId, type WireUser } from "./wire.ts";
 
-/** What the channel's members do once it has started. */
+/** Implementation of the channel's members once it has started. */
 export interface Client extends Required<Pick<Channel, "send" | "edit" | "remove" | "react" | "typing" | "fetchMedia" | "test">> {
   start(): void;
   stop(): Promise<void>;

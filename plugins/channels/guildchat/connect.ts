@@ -12,7 +12,7 @@ const MESSAGE_CONTENT = (1 << 18) | (1 << 19);
 /** See channels, send messages and files, in threads too, read history, add reactions, use slash commands. */
 const RIGHTS = (1n << 10n) | (1n << 11n) | (1n << 15n) | (1n << 38n) | (1n << 16n) | (1n << 6n) | (1n << 14n);
 
-/** What of svc.json is read. */
+/** Used part of svc.json. */
 interface Document {
   readonly node?: { readonly defaultAgent?: string };
   readonly agents?: Readonly<Record<string, unknown>>;
@@ -74,7 +74,7 @@ async function check(api: Api, root: string): Promise<Checked> {
   }
 }
 
-/** Who may write: as the line says, else as it was, else as the person says, who most often is the one that made the application. */
+/** Chooses the allowed senders: from the command line, else the present ones, else the person's answer, which is usually the owner of the application. */
 async function allowOf({ given, ask }: SetupHost, { allowFrom = [] }: Settings, { owner, team }: Application): Promise<readonly string[]> {
   const said = given.allow ?? given.values.allowFrom?.split(",");
   const usual = allowFrom.length > 0 ? allowFrom.join(",") : (team?.owner_user_id ?? owner?.id);
@@ -98,7 +98,7 @@ async function allowOf({ given, ask }: SetupHost, { allowFrom = [] }: Settings, 
   return entries;
 }
 
-/** What is missing, with the place where it is to be had. */
+/** Returns the missing steps, with their addresses. */
 function nextOf(me: WireUser, { id, flags = 0 }: Application, guilds: Checked["guilds"], allowFrom: readonly string[]): string {
   const invite = `https://discord.com/oauth2/authorize?client_id=${id}&scope=bot%20applications.commands&permissions=${RIGHTS}`;
   return [

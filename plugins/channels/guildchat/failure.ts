@@ -39,7 +39,7 @@ export function answeredError(writes: boolean, refused: Refused): Answered {
   return facts(channelError("permanent", text));
 }
 
-/** How long to rest, in milliseconds: the longer one of what header and body say. */
+/** Returns the wait in milliseconds: the longer one of header and body. */
 export function restOf({ headers, body }: Pick<Refused, "headers" | "body">): number {
   const told = [headers["retry-after"], headers["x-ratelimit-reset-after"], (body as { retry_after?: unknown } | undefined)?.retry_after];
   const seconds = Math.max(...told.map(Number).filter((value) => Number.isFinite(value) && value >= 0));
@@ -58,7 +58,7 @@ export const answeredStatus = (error: unknown): number | undefined => (error as 
 /** The platform's number of a refusal. */
 export const platformCode = (error: unknown): number | undefined => (error as Partial<Answered> | undefined)?.platformCode;
 
-/** Which field of a form was wrong, in the platform's words. */
+/** Names the wrong field of a form, in the platform's words. */
 function detailsOf(body: unknown): string {
   const errors = (body as { errors?: unknown } | undefined)?.errors;
   return errors === undefined ? "" : ` (${JSON.stringify(errors).slice(0, WORDS)})`;

@@ -5,7 +5,7 @@ import type { Session } from "./position.ts";
 import { createSequence, type Dispatch } from "./sequence.ts";
 import { INTENTS } from "./wire.ts";
 
-/** What the gateway stands on, and whom it tells. */
+/** Dependencies and callbacks of the gateway. */
 export interface GatewayDeps {
   readonly sockets: Sockets;
   readonly api: Api;
@@ -21,9 +21,9 @@ export interface GatewayDeps {
   /** Events were given up. */
   lost(): void;
   connected(content: boolean): void;
-  /** It tries again. `failures` in a row. */
+  /** The connection is lost and retried. `failures` in a row. */
   away(reason: string, failures: number): void;
-  /** It does not try again. */
+  /** The connection is refused and not retried. */
   refused(reason: string): void;
 }
 
@@ -200,7 +200,7 @@ export function createGateway(deps: GatewayDeps): Gateway {
   };
 }
 
-/** What we say on one connection, and when its far end counts as dead. */
+/** Sends on one connection, and detects a dead far end. */
 function createTalk(connection: WebSocketConnection, cut: AbortController) {
   let seq: number | null = null;
   let acknowledged = true;

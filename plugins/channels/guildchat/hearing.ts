@@ -8,7 +8,7 @@ import { agentMeant, whyNot } from "./policy.ts";
 import type { Settings } from "./settings.ts";
 import type { WireInteraction, WireMessage, WireUser } from "./wire.ts";
 
-/** What judging and handing over stands on. */
+/** Dependencies of checking and submitting messages. */
 export interface HearingDeps {
   readonly ctx: Pick<PluginContext<Settings>, "agents" | "config" | "events" | "log" | "tasks">;
   readonly api: Api;
@@ -19,7 +19,7 @@ export interface HearingDeps {
   readonly signal: AbortSignal;
 }
 
-/** What becomes of what people write, press and ask. */
+/** Handles messages, buttons and commands of people. */
 export interface Hearing {
   /** Resolves when the message is kept or rightly dropped; rejects only at the end of the plugin. */
   take(post: WireMessage): Promise<void>;
@@ -36,7 +36,7 @@ const QUOTED = 300;
 export function createHearing({ ctx, api, me, places, botTalk, interactions, signal }: HearingDeps): Hearing {
   const { config, log } = ctx;
   const bound = config.agentBinding ?? "";
-  /** What was dealt with lately: live, from a history, or told twice. */
+  /** Recently handled events: live, from a history, or delivered twice. */
   const seen = new Set<string>();
   let heardSoFar = 0;
 
@@ -53,7 +53,7 @@ export function createHearing({ ctx, api, me, places, botTalk, interactions, sig
   /** Hands it over. Answers why that was not done, for its sender to read. */
   async function handOver(heard: Heard): Promise<string | undefined> {
     const agent = agentMeant(heard, bound, ctx.agents.list());
-    // Who names an agent that answers here means this bot.
+    // Naming an agent that answers here addresses this bot.
     const meant = { ...heard, addressed: heard.addressed || agent !== bound };
     const reason = (await whyNot(meant, config, () => rolesOf(heard))) ?? (await tooMuch(heard));
     if (reason !== undefined) {
@@ -71,7 +71,7 @@ export function createHearing({ ctx, api, me, places, botTalk, interactions, sig
     return heard.message.choice === undefined ? "This was not taken." : refusal;
   }
 
-  /** What the kernel will never take must not stand in the way of what comes after it: answers why, and it is not tried again. */
+  /** Submits a message. One that the kernel will never accept must not block later ones: resolves with the reason, and is not retried. */
   async function accept(message: Heard["message"]): Promise<string | undefined> {
     try {
       await ctx.tasks.accept(message);

@@ -24,7 +24,7 @@ export default definePlugin<Settings>({
         maxChars: 2_000,
         unit: "utf16",
         markup: GUILD_MARKUP,
-        // Five edits in five seconds are allowed; what is refused waits as long as the platform says.
+        // Five edits in five seconds are allowed; a refused one waits as long as the platform says.
         editIntervalMs: 1_100,
         threads: true,
         reactions: true,

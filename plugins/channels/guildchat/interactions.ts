@@ -8,9 +8,9 @@ import type { WireInteraction } from "./wire.ts";
 export interface Interactions {
   /** The platform knows `/ask`: told once, and again when it has changed. */
   register(application: string, signal: AbortSignal): Promise<void>;
-  /** It was taken: a button shows nothing, a command what was asked, to its person alone. */
+  /** Accepted: a button shows nothing, a command the text, to its person alone. */
   taken(interaction: WireInteraction, words: string): void;
-  /** It was not: said to this person alone. */
+  /** Refused: shows the reason to this person alone. */
   refused(interaction: WireInteraction, words: string): void;
 }
 

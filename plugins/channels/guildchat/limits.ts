@@ -1,10 +1,10 @@
 import { channelError, sleep } from "@svc/sdk";
 
-/** What the platform has said about how often it may be called. */
+/** Rate limits that the platform has announced. */
 export interface Limits {
   /** Waits out a short pause; a longer one is thrown as `retry`, with its length. */
   pass(bucket: string, signal: AbortSignal): Promise<void>;
-  /** An answer has come: its headers say what is left. */
+  /** Reads the remaining quota from the headers of an answer. */
   note(bucket: string, headers: Readonly<Record<string, string>>): void;
   /** Too many: of this bucket, or of everything. */
   refused(bucket: string, restMs: number, everything: boolean): void;

@@ -12,7 +12,7 @@ import type { Dispatch } from "./sequence.ts";
 import type { Settings } from "./settings.ts";
 import { isId, type WireChannel, type WireGuild, type WireInteraction, type WireMessage, type WireUser } from "./wire.ts";
 
-/** Who listens, for how long, and whom it tells of its connection. */
+/** Dependencies and callbacks of the listener. */
 export interface ListenOptions {
   readonly api: Api;
   readonly me: WireUser;
@@ -22,9 +22,9 @@ export interface ListenOptions {
   refused(reason: string): void;
 }
 
-/** A session that nobody took up for so long is gone at the platform, too. */
+/** A session that was not resumed for this long has expired at the platform, too. */
 const SESSION_MS = 120_000;
-/** How often the platform is asked whether it has told everything, while it tells nothing. */
+/** Interval of checking for missed events while the gateway is silent. */
 const SILENCE_MS = 1_800_000;
 const LOOK_MS = 600_000;
 /** Histories are asked for at most so often because of lost events. */

@@ -6,17 +6,17 @@ import type { WireAttachment, WireInteraction, WireMessage, WireUser } from "./w
 /** A message as it was heard. */
 export interface Heard {
   readonly message: Message;
-  /** It is for the bot: named, answered, in a direct conversation, or a button or command of its own. */
+  /** The message addresses the bot: by name, as a reply, in a direct conversation, or by its own button or command. */
   readonly addressed: boolean;
   /** The bot itself is named in the words. */
   readonly named: boolean;
-  /** Who wrote it is a program. */
+  /** The author is a program. */
   readonly bot: boolean;
   readonly guild?: string;
   readonly roles: readonly string[] | undefined;
 }
 
-/** Who this bot is, and what is known of the place. */
+/** This bot, and the known facts about the place. */
 export interface Around {
   readonly me: WireUser;
   readonly place: Place;
@@ -32,7 +32,7 @@ const LONGEST = 10_000;
 /** The command that asks the agent. */
 export const COMMAND = "ask";
 
-/** What a message says, or nothing where it is none for anybody: a note of the platform, an empty one, one of this bot. */
+/** Maps a post to a message; undefined for others: a note of the platform, an empty one, one of this bot. */
 export function heardOf(post: WireMessage, around: Around): Heard | undefined {
   const { me, place } = around;
   if (post.author?.id === undefined || post.author.id === me.id || !WRITTEN.has(post.type)) return undefined;
@@ -41,7 +41,7 @@ export function heardOf(post: WireMessage, around: Around): Heard | undefined {
   const spoken = withoutCode(content);
   const bot = post.author.bot === true || post.webhook_id !== undefined;
   const named = new RegExp(`<@!?${me.id}>`).test(spoken) || (around.role !== undefined && spoken.includes(`<@&${around.role}>`));
-  // Who answers a message calls its author without a word: between programs that would go on for ever.
+  // A reply addresses its author without naming it: between programs that would loop endlessly.
   const answers = !bot && post.referenced_message?.author?.id === me.id;
   const text = wordsOf(content, post.mentions ?? [], around);
   if (text === "" && media.length === 0 && !named) return undefined;
@@ -67,7 +67,7 @@ export function heardOf(post: WireMessage, around: Around): Heard | undefined {
   };
 }
 
-/** What somebody did with a button or the command. A button counts as its label, one of a delivery with choices as that choice. */
+/** Maps the use of a button or the command. A button counts as its label, one of a delivery with choices as that choice. */
 export function usedOf(interaction: WireInteraction, around: Around): Heard | undefined {
   const { place } = around;
   const user = interaction.member?.user ?? interaction.user;
@@ -139,7 +139,7 @@ function wordsOf(content: string, mentions: readonly WireUser[], { me, role }: A
     .trim();
 }
 
-/** Code is quoted, not addressed: names in it mean nobody. */
+/** Removes code: names in it are quoted, not addressed. */
 const withoutCode = (content: string): string => content.replace(/(`{3,})[\s\S]*?(?:\1|$)|(`+)[^`][\s\S]*?\2/g, (code) => " ".repeat(code.length));
 
 /** The handle of a file: where it is, and its address, which works for some hours. */

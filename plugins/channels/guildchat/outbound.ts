@@ -6,10 +6,10 @@ import { shownAsIs } from "./markup.ts";
 import { uploadOf } from "./media.ts";
 import { isId } from "./wire.ts";
 
-/** What goes out. Errors say what they mean to the kernel. */
+/** Sends to the platform. Errors carry their class for the kernel. */
 export type Outbound = Required<Pick<Channel, "send" | "edit" | "remove" | "react" | "typing">>;
 
-/** Nobody is called by what is sent: not by a name in it, and not by being answered. */
+/** A message notifies no one: neither by a name in it, nor as a reply. */
 const NOBODY = { parse: [], replied_user: false };
 
 /** Makes the sending side. `rich`: does this agent write markup? */
@@ -70,7 +70,7 @@ export function createOutbound(api: Api, rich: (agent: string | undefined) => bo
   };
 }
 
-/** What was made, by which it can be edited. */
+/** Returns the id of the created message, by which it can be edited. */
 function idOf(made: { readonly id?: unknown } | null | undefined): string {
   if (!isId(made?.id)) throw channelError("unknown", "the platform took a message and did not name it");
   return made.id;

@@ -25,7 +25,7 @@ export interface KeptPlace {
 /** The places that the gateway has told of, and those that are kept. */
 export interface Places {
   load(): Promise<void>;
-  /** What the gateway tells of a guild, a channel or a thread. */
+  /** Facts from the gateway about a guild, a channel or a thread. */
   learn(guild: WireGuild): void;
   learnPlace(channel: WireChannel): void;
   forget(id: string): void;
@@ -86,7 +86,7 @@ export function createPlaces(
     }
   };
 
-  /** Undefined for a bot, for somebody who shares no guild, and for nobody at all: they write first. */
+  /** Undefined for a bot, for a user without a common guild, and for an unknown user: they have to write first. */
   const conversationWith = async (user: string, signal: AbortSignal): Promise<string | undefined> => {
     try {
       const made = await api.call<WireChannel | null | undefined>({ method: "POST", path: "/users/@me/channels", body: { recipient_id: user }, signal });
@@ -126,7 +126,7 @@ export function createPlaces(
       try {
         return learnPlace(await api.call<WireChannel>({ path: at("channels", id), signal }), guild);
       } catch {
-        // It may be answered all the same; the next message asks again.
+        // It may be answerable all the same; the next message retries.
         return { id, guild };
       }
     },

@@ -7,7 +7,7 @@ export interface Session {
   readonly url: string;
 }
 
-/** How far this channel has heard: a row that outlives the process. */
+/** Read position of this channel: a row that outlives the process. */
 export interface StoredPosition {
   readonly session?: Session;
   /** Every event up to this number was dealt with. */
@@ -18,7 +18,7 @@ export interface StoredPosition {
   readonly at: number;
 }
 
-/** What is dealt with and what is not, kept behind the work: after a crash some of it is read again, and known again. */
+/** Handled and open events, stored after the work: after a crash some are read again, and deduplicated. */
 export interface Position {
   /** As it was left by the last process. */
   readonly left: StoredPosition | undefined;
@@ -36,7 +36,7 @@ export interface Position {
 
 /** Events of different channels come a little out of order: so much is read again. */
 const OVERLAP_MS = 60_000;
-/** Keys of messages are known for a week: what is older could be answered twice. */
+/** Keys of messages are kept for a week: older ones could be answered twice. */
 const OLDEST_MS = 6 * 86_400_000;
 const SAVE_MS = 1_000;
 const KEY = "gateway";

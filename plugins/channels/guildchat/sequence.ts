@@ -15,17 +15,17 @@ export interface Sequence {
   stop(): void;
 }
 
-/** How long a missing event may still come, in milliseconds. */
+/** Time in which a missing event may still arrive, in milliseconds. */
 const PATIENCE_MS = 250;
 const REMEMBERED = 1_000;
 
-/** What a sequence tells of numbers that do not come. */
+/** Callbacks about missing numbers. */
 export interface SequenceTold {
   /** Each event, in order. */
   take(event: Dispatch): void;
   /** One is missing: the session is to be taken up again after `last`. What came behind it is told once more then. */
   again(): void;
-  /** It did not come then either: numbers are left out here, and holes mean nothing from now on. */
+  /** The event did not arrive then either: numbers are skipped here, and gaps are ignored from now on. */
   lost(): void;
 }
 

@@ -6,7 +6,7 @@ export interface Settings {
   readonly token?: string;
   /** The agent that answers. */
   readonly agentBinding?: string;
-  /** Who is heard: ids of people, `role:`, `guild:` and `channel:` with their ids. */
+  /** Allowed senders: ids of people, `role:`, `guild:` and `channel:` with their ids. */
   readonly allowFrom?: readonly string[];
   /** Default `allow`: people who are listed by id. */
   readonly dm?: "allow" | "block";
@@ -44,11 +44,11 @@ export const schema: ObjectSchema = {
   },
 };
 
-/** Why nobody is heard, where nobody is: said once, in `svc channel list` and by the doctor. */
+/** Returns the warning that no sender is allowed; shown in `svc channel list` and by the doctor. */
 export const whyDeaf = ({ allowFrom = [] }: Settings): string | undefined =>
   allowFrom.length > 0 ? undefined : "hears nobody: channels.guildchat.allowFrom is empty; list who may write, with: svc connect guildchat";
 
-/** A channel without a token, without an agent, or that hears nobody. */
+/** Reports a channel without a token, without an agent, or without allowed senders. */
 export function checkSection(section: Settings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
   if (section.enabled !== true) return [];
   const { token = "", agentBinding } = section;

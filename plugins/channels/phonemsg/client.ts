@@ -14,14 +14,14 @@ import { openSession } from "./session/session.ts";
 import { agentsOf, SESSION_DIR, type Settings } from "./settings.ts";
 import { loadVendor, type Vendor } from "./vendor.ts";
 
-/** What the channel does once it has started. */
+/** Implementation of the channel once it has started. */
 export interface Client extends Required<Pick<Channel, "send" | "edit" | "remove" | "react" | "typing" | "fetchMedia" | "test">> {
   readonly connection: Connection;
   readonly directory: Directory;
   readonly history: History;
   readonly people: People;
   readonly vendor: Vendor;
-  /** The connection, or an error that says why there is none. */
+  /** Returns the connection, or throws the reason why there is none. */
   socket(): WASocket;
   stop(): Promise<void>;
 }
@@ -137,7 +137,7 @@ export async function openClient(ctx: PluginContext<Settings>, handle: ChannelHa
   };
 }
 
-/** What the platform's own page names as its version. */
+/** Returns the version that the platform's own page names. */
 function versionIn(page: string): [number, number, number] | undefined {
   const found = /client_revision\\?"\s*:\s*(\d+)/.exec(page)?.[1];
   return found === undefined ? undefined : [2, 3000, Number(found)];

@@ -2,13 +2,13 @@ import { type PairingCause, sleep, svcError } from "@svc/sdk";
 import type { WASocket } from "@whiskeysockets/baileys";
 import { type Ended, FIRST_PAUSE_MS, type LineDeps, LONGEST_PAUSE_MS, openLine, type Version, type Wanted } from "./line.ts";
 
-/** How the connection is. `unpaired`: no phone has linked this device, and nobody asks one to. */
+/** State of the connection. `unpaired`: no phone has linked this device, and no pairing is in progress. */
 export type Link =
   | { readonly state: "unpaired" | "connecting" | "down"; readonly reason: string; readonly cause?: PairingCause }
   | { readonly state: "pairing"; readonly qr?: string; readonly code?: string }
   | { readonly state: "open"; readonly socket: WASocket; readonly me: string };
 
-/** What the connection needs. */
+/** Dependencies of the connection. */
 export interface ConnectionDeps extends LineDeps {
   /** The newest version of the platform's own program, asked for when ours is refused as too old. */
   newestVersion(): Promise<Version | undefined>;
@@ -119,7 +119,7 @@ export function createConnection(deps: ConnectionDeps): Connection {
     return aside;
   }
 
-  /** What follows from the end of a connection. Answers with how many have failed in a row. */
+  /** Handles the end of a connection. Resolves with the number of failures in a row. */
   async function consider({ code, reason }: Ended, pairing: boolean, failures: number): Promise<number> {
     if (code === RESTART) return 0;
     if (session.paired && code === LOGGED_OUT) {

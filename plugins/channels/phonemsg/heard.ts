@@ -12,7 +12,7 @@ export interface Heard {
   readonly group?: string;
 }
 
-/** How a message of ours or of others is called: with who wrote it where it stands in a group, which a reaction to it must name. */
+/** Returns the platform id of a message: in a group with its author, whom a reaction to it must name. */
 export const platformIdOf = (id: string, participant: string | null | undefined): string =>
   participant == null || participant === "" ? id : `${id}/${participant}`;
 
@@ -22,13 +22,13 @@ export function idOf(platformId: string): { readonly id: string; readonly partic
   return id === undefined || participant === undefined ? { id: platformId } : { id, participant };
 }
 
-/** Who listens: its number and its hidden id. */
+/** Our account: its number and its hidden id. */
 export interface Own {
   readonly number: string;
   readonly hidden?: string;
 }
 
-/** What a message says, or nothing where it is none for anybody: our own, an edit, a reaction, a key, a status, a channel's post. */
+/** Maps a message; undefined for others: our own, an edit, a reaction, a key, a status, a channel's post. */
 export async function heardOf({ key, message: whole, pushName }: WAMessage, own: Own, people: People, vendor: Vendor): Promise<Heard | undefined> {
   const { remoteJid: chat, id } = key;
   if (key.fromMe === true || typeof chat !== "string" || typeof id !== "string" || id === "") return undefined;

@@ -7,13 +7,13 @@ import { agentFor, refusalOf } from "./routing.ts";
 import type { Settings } from "./settings.ts";
 import type { Vendor } from "./vendor.ts";
 
-/** What becomes of messages that come in. */
+/** Handling of incoming messages. */
 export interface Inbound {
   /** Takes a message; a second time it is known. Rejects while it cannot be kept. */
   hear(message: WAMessage): Promise<void>;
 }
 
-/** What it works with. */
+/** Dependencies of the handling. */
 export interface InboundDeps {
   readonly vendor: Vendor;
   readonly people: People;
@@ -30,7 +30,7 @@ export function createInbound(ctx: Pick<PluginContext<Settings>, "config" | "eve
   const recent = new Set<string>();
   const namedGroups = (config.routes ?? []).some((route) => route.group !== undefined);
 
-  /** False for one that is for nobody. */
+  /** Resolves with false for a message that addresses no agent. */
   async function take(whole: WAMessage): Promise<boolean> {
     const me = own();
     if (me === undefined) return false;
@@ -51,7 +51,7 @@ export function createInbound(ctx: Pick<PluginContext<Settings>, "config" | "eve
       await ctx.tasks.accept({ ...message, agent, ...(groupName === undefined ? {} : { facts: { chatTitle: groupName } }) });
     } catch (error) {
       const { status = 500, message: reason } = error as { status?: number; message: string };
-      // What the kernel will never take must not stand in the way of what comes after it.
+      // A message that the kernel will never accept must not block later ones.
       if (status < 400 || status >= 500) throw error;
       drop(message.platformId, reason);
     }

@@ -6,7 +6,7 @@ import type { Session } from "./session/session.ts";
 import { createSignal } from "./signal.ts";
 import type { Vendor } from "./vendor.ts";
 
-/** What one connection needs. */
+/** Dependencies of one connection. */
 export interface LineDeps {
   readonly vendor: Vendor;
   readonly session: Session;
@@ -30,20 +30,20 @@ export interface Wanted {
   readonly number?: string;
 }
 
-/** How one connection ended. */
+/** End of one connection. */
 export interface Ended {
-  /** It was usable before. */
+  /** The connection was usable before. */
   readonly opened: boolean;
   readonly code: number;
   readonly reason: string;
 }
 
-/** What one connection tells while it lasts. */
+/** Callbacks of one connection while it lasts. */
 export interface LineUse {
   readonly pairing: Wanted | undefined;
   readonly version: Version | undefined;
   opened(socket: WASocket): void;
-  /** What the phone is to scan, or the code that is typed on it. */
+  /** QR code for the phone to scan, or the code to type on it. */
   shown(what: { readonly qr: string } | { readonly code: string }): void;
 }
 
@@ -61,7 +61,7 @@ export function openLine(deps: LineDeps, use: LineUse): { readonly ended: Promis
     if (update.account !== undefined) session.keepPaired();
     void session.saveCreds().catch(() => {});
   });
-  // What reaches us by another way than an encrypted node, such as what the phone sends after the fact.
+  // Messages that do not arrive as an encrypted node, such as later ones from the phone.
   socket.ev.on("messages.upsert", ({ messages }) => {
     for (const message of messages) void insist(deps, message, over.signal).catch(() => {});
   });
@@ -147,7 +147,7 @@ function leaveOutUnreadable({ ws }: WASocket, log: Log): void {
         await read(data);
       } catch {
         log.warn({}, "the platform sent something that the protocol library cannot read; it is left out");
-        // What stands behind it is read now, not with the next frame.
+        // Read the data already buffered now, not with the next frame.
         await next(new Uint8Array());
       }
     };

@@ -1,6 +1,6 @@
 import type { Markup } from "@svc/sdk";
 
-/** How the platform writes what markdown means. It has no way to say that a sign is meant as it stands. */
+/** The platform's markup. It has no escape character. */
 export const MARKUP: Markup = {
   bold: "*{}*",
   italic: "_{}_",

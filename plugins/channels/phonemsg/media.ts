@@ -21,7 +21,7 @@ const PUBLIC_STORE = "https://mmg.whatsapp.net";
 const SEAL = 10;
 const DOWNLOAD_BYTES = 64 * 1_048_576;
 
-/** What a file of a message is fetched by later; nothing where the message does not say enough. */
+/** Returns the handle by which a message's file is fetched later; undefined if the message lacks the details. */
 export function handleOf(
   type: FileType,
   { directPath, mediaKey, fileEncSha256 }: Pick<proto.Message.IDocumentMessage, "directPath" | "mediaKey" | "fileEncSha256">,
@@ -31,7 +31,7 @@ export function handleOf(
   return JSON.stringify({ type, path: directPath, key: base(mediaKey), digest: base(fileEncSha256) } satisfies Handle);
 }
 
-/** What files need. */
+/** Dependencies of files. */
 export interface MediaDeps {
   readonly vendor: Vendor;
   readonly fetch: GuardedFetch;

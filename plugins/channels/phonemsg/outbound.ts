@@ -6,12 +6,12 @@ import { isGroup, type People } from "./people.ts";
 import type { Sent, SentMessage } from "./sent.ts";
 import type { Vendor } from "./vendor.ts";
 
-/** What sending needs. */
+/** Dependencies of sending. */
 export interface OutboundDeps {
   readonly vendor: Vendor;
   readonly people: People;
   readonly sent: Sent;
-  /** The connection, or an error that says why there is none. */
+  /** Returns the connection, or throws the reason why there is none. */
   socket(): WASocket;
   /** The name that stands in front of an agent's words; nothing where it needs none. */
   nameOf(agent: string | undefined): string | undefined;
@@ -93,7 +93,7 @@ export function createOutbound({ vendor, people, sent, socket, nameOf, rich, upl
       const [file] = out.media ?? [];
       const before = await sent.get(id);
       const message = before !== undefined ? messageOf(before) : file === undefined ? textOf(worded(out), quoteOf(out.target)) : await upload(file, signal);
-      // It leaves when it is on disk: who could not open it may ask for it after we were killed.
+      // Send only once it is on disk: a receiver who could not decrypt it may request it again after this process was killed.
       const kept = before === undefined ? sent.keep(id, { address, at: now(), message: bytesOf(message) }) : undefined;
       await Promise.all([kept, relay(address, id, message, {}, signal)]);
       return { platformId: id };

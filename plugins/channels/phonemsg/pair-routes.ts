@@ -3,19 +3,19 @@ import type { Client } from "./client.ts";
 import type { Link } from "./connection.ts";
 import { digitsOf } from "./people.ts";
 
-/** How the pairing stands, as `GET /channels/phonemsg/pair` tells it. */
+/** State of the pairing, the answer of `GET /channels/phonemsg/pair`. */
 export interface Pairing {
   readonly state: Link["state"];
-  /** What the phone scans, as text; it changes every 20 to 60 seconds. */
+  /** QR code for the phone, as text; it changes every 20 to 60 seconds. */
   readonly qr?: string;
-  /** What is typed on the phone, where a number was given. */
+  /** Code to type on the phone, where a number was given. */
   readonly code?: string;
   /** The number that is linked. */
   readonly number?: string;
   readonly reason?: string;
 }
 
-/** How a connection stands as a pairing. */
+/** Converts the state of a connection to that of a pairing. */
 export const pairingOf = (link: Link): Pairing => {
   if (link.state === "open") return { state: "open", number: `+${digitsOf(link.me.split(/[:@]/)[0] ?? "")}` };
   if (link.state === "pairing")
@@ -23,7 +23,7 @@ export const pairingOf = (link: Link): Pairing => {
   return { state: link.state, reason: link.reason };
 };
 
-/** Begins a pairing. Throws 409 where a phone is linked already and 400 for a number that is none. */
+/** Begins a pairing. Throws 409 if a phone is linked already and 400 for an invalid number. */
 function beginWith({ connection }: Client, body: unknown): void {
   const { number } = (body ?? {}) as { number?: string };
   if (connection.link.state === "open" || connection.link.state === "connecting" || connection.link.state === "down")
@@ -45,7 +45,7 @@ const BEGIN = {
   properties: { number: { type: "string", minLength: 5, maxLength: 32, description: "link by a code for this phone number, with its country code" } },
 } as const;
 
-/** What `svc phonemsg pair` and `unpair` ask. Only programs on this machine may: who reads the code can link a device of the number. */
+/** Routes for `svc phonemsg pair` and `unpair`. For programs on this machine only: anyone with the code can link a device of the number. */
 export function pairRoutes(client: () => Client): readonly HttpRoute[] {
   const at = { path: "/channels/phonemsg/pair", guard: "loopback" } as const;
   return [

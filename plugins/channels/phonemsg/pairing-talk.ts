@@ -1,9 +1,9 @@
 import { sleep, svcError } from "@svc/sdk";
 import type { Pairing } from "./pair-routes.ts";
 
-/** What is said to the person in front of the terminal. */
+/** Output to the person at the terminal. */
 export interface Talk {
-  /** How the pairing stands now. */
+  /** Returns the current state of the pairing. */
   look(): Promise<Pairing>;
   say(text: string): void;
   readonly signal?: AbortSignal;

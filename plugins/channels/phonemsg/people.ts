@@ -10,7 +10,7 @@ export interface Known {
 
 /** One person has two ids on the platform, a number and one that hides it. Here they stay one, over restarts. */
 export interface People {
-  /** Who an address is; `other` is the same person's other address where the platform tells it. */
+  /** Identifies an address; `other` is the same person's other address if the platform names it. */
   known(address: string, other?: string): Promise<Known>;
   /** Where to write to a chat: the address that was last heard of. Takes numbers as people write them. */
   addressOf(chat: string): Promise<string>;

@@ -3,10 +3,7 @@ import type { Vendor } from "./vendor.ts";
 
 type VendorLog = NonNullable<Parameters<Vendor["default"]>[0]["logger"]>;
 
-/**
- * What the vendor's library may log to. It tells its every step, with keys, nodes and texts in it: of all that only the sentence of an error
- * goes on, as a line for those who look for a fault.
- */
+/** Log for the vendor's library. It logs its every step, with keys, nodes and texts: only the message of an error is forwarded, at debug level. */
 export function quietLog(log: Log): VendorLog {
   const mute = () => {};
   const quiet: VendorLog = {

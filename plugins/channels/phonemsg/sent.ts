@@ -7,11 +7,11 @@ export interface SentMessage {
   readonly at: number;
   /** The message in the platform's own form, in base64; of one that was edited, as it is now. */
   readonly message: string;
-  /** It is an edit of this message, whose text is kept there. */
+  /** Id of the edited message; its text is stored there. */
   readonly edits?: string;
 }
 
-/** What we have sent within the last two days. */
+/** Messages sent within the last two days. */
 export interface Sent {
   get(id: string): Promise<SentMessage | undefined>;
   keep(id: string, message: SentMessage): Promise<void>;

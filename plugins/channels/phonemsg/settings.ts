@@ -1,6 +1,6 @@
 import type { ObjectSchema, SectionProblem } from "@svc/sdk";
 
-/** Who is answered by whom; the first route that fits counts. */
+/** Route from senders to an agent; the first match wins. */
 export interface Route {
   /** A phone number: direct messages of that person, or with `group` what that person writes there. */
   readonly contact?: string;
@@ -9,7 +9,7 @@ export interface Route {
   readonly agent: string;
 }
 
-/** What is read into the workspace. */
+/** Options of the ingest into the workspace. */
 export interface IngestSettings {
   readonly enabled?: boolean;
   readonly mode?: "metadata-only" | "messages";
@@ -108,7 +108,7 @@ export const schema: ObjectSchema = {
   },
 };
 
-/** Agents that are not there, routes that fit nobody, and a channel that hears nobody. */
+/** Reports missing agents, routes that match no sender, and a channel without allowed senders. */
 export function checkSection(section: Settings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
   const { enabled, defaultAgent, routes = [], allowFrom = [], ingest: reads } = section;
   if (enabled !== true) return [];

@@ -8,14 +8,14 @@ import { openSession, type Session } from "./session/session.ts";
 import { SESSION_DIR, type Settings } from "./settings.ts";
 import { loadVendor, type Vendor } from "./vendor.ts";
 
-/** What of svc.json is read. */
+/** Used part of svc.json. */
 interface Document {
   readonly node?: { readonly defaultAgent?: string };
   readonly agents?: Readonly<Record<string, unknown>>;
   readonly channels?: { readonly phonemsg?: Settings };
 }
 
-/** What `--set` may say here. */
+/** Keys for `--set`. */
 const KEYS: ReadonlySet<string> = new Set(["allow", "number", "sessionDir"]);
 const FLUSH_MS = 3_000;
 

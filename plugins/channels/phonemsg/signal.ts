@@ -13,7 +13,7 @@ export interface Signal {
   saw(frame: unknown): void;
 }
 
-/** What the encryption works with. */
+/** Dependencies of the encryption. */
 export interface SignalDeps {
   readonly vendor: Vendor;
   readonly session: Session;
@@ -29,7 +29,7 @@ export interface SignalDeps {
  */
 export function createSignal({ vendor, session, hear, settled }: SignalDeps): Signal {
   const nodes = new WeakMap<Uint8Array, BinaryNode>();
-  // What a message sets in motion must not believe itself to be inside of the transaction that opened it.
+  // Work started by a message must not run inside the transaction that decrypted it.
   const outside = AsyncLocalStorage.snapshot();
 
   const isOwnAccount = (jid: string): boolean => {
@@ -55,7 +55,7 @@ export function createSignal({ vendor, session, hear, settled }: SignalDeps): Si
     saw(frame) {
       const { tag, attrs, content } = frame as BinaryNode;
       if (tag !== "message" || !Array.isArray(content)) return;
-      // The library works on what waited for us in one queue and on what is said now beside it: what is newer would overtake. All take the queue.
+      // The library handles queued offline messages and live ones separately: newer ones would overtake. Put all into the queue.
       attrs.offline ??= "1";
       for (const child of content) if (child.tag === "enc" && child.content instanceof Uint8Array) nodes.set(child.content, frame as BinaryNode);
     },

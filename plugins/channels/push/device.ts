@@ -23,7 +23,7 @@ export interface Device {
   readonly lastError?: string;
 }
 
-/** What a browser tells of its subscription: `PushSubscription.toJSON()`. */
+/** A browser's description of its subscription: `PushSubscription.toJSON()`. */
 export interface Subscription {
   readonly endpoint: string;
   readonly keys: { readonly p256dh: string; readonly auth: string };
@@ -45,14 +45,14 @@ export const SUBSCRIPTION = {
 
 const MOST_NAME = 60;
 const DEVICE_ID = /^tok_[0-9a-f]{24}$/;
-/** What a device's bearer looks like. */
+/** Format of a device's bearer. */
 const BEARER = /^svc_push_[0-9a-f]{64}$/;
 
 /** Whether a chat names one device. */
 export const isDeviceId = (id: string): boolean => DEVICE_ID.test(id);
 /** Whether a bearer can be a device's at all. */
 export const isBearer = (text: string): boolean => BEARER.test(text);
-/** SHA-256 in hex: what is stored of a secret. */
+/** Returns SHA-256 in hex: the stored form of a secret. */
 export const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** A new device and what it proves itself with from now on, which is kept nowhere else. */

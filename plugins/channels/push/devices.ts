@@ -4,7 +4,7 @@ import { type Device, digestOf, makeDevice, partsOf, type Subscription } from ".
 /** Phones of one daemon, at most: each notice to all is a request for each. */
 const MOST_DEVICES = 100;
 
-/** What a device gets when it is added: the only time that its bearer is told. */
+/** Answer to a new device: the only time that its bearer is shown. */
 export interface Registration {
   readonly id: string;
   readonly bearer: string;

@@ -1,6 +1,6 @@
 import { createCipheriv, createECDH, hkdfSync, randomBytes } from "node:crypto";
 
-/** What a browser hands out to be written to: its public key (a point of P-256, 65 bytes) and a shared secret (16 bytes). */
+/** Receiver keys from a browser: its public key (a point of P-256, 65 bytes) and a shared secret (16 bytes). */
 export interface ReceiverKeys {
   readonly p256dh: Uint8Array;
   readonly auth: Uint8Array;

@@ -11,7 +11,7 @@ export const EVERYBODY = "default";
 const PARALLEL = 8;
 const STALE = "it knows this daemon by a key that is gone: open its page again";
 
-/** What a fan-out stands on. */
+/** Dependencies of a fan-out. */
 export interface FanOutOptions extends PushServiceOptions {
   readonly devices: Devices;
   readonly notices: Notices;

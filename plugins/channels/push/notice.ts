@@ -29,8 +29,8 @@ export function noticeOf({ key, title, text, agent, priority }: Pick<Outgoing, "
 }
 
 /**
- * What the phone gets, at most `most` bytes of JSON: a text that is longer is cut and marked as `more`; the page behind the notice has all
- * of it.
+ * Returns the payload for the phone, at most `most` bytes of JSON: a longer text is truncated and marked as `more`; the page behind the notice has
+ * all of it.
  */
 export function payloadOf({ id, at, title, text }: Notice, most: number = MOST_PLAIN): Buffer {
   const whole = encode({ id, at, title, text });

@@ -5,7 +5,7 @@ export interface PhonePage {
   readonly page: string;
   readonly code: string;
   readonly expiresAt: number;
-  /** What a person does with it. */
+  /** Instructions for the person. */
   readonly words: string;
   picture(colours: boolean): Promise<string>;
 }
@@ -32,7 +32,7 @@ export async function phonePage(base: string, { request }: Pick<CliHost, "reques
   };
 }
 
-/** The address of a dashboard as a person writes it, or undefined where it is none. */
+/** Normalises the address of a dashboard, or returns undefined if it is invalid. */
 export function dashboardAt(address: string): string | undefined {
   const text = address.trim().replace(/\/+$/, "");
   return /^https?:\/\/[^/?#\s]+$/.test(text) ? text : undefined;

@@ -2,9 +2,9 @@
 export type Refusal = string;
 
 /**
- * Which push addresses are used. They come from browsers, so that they choose where this daemon sends: only hosts of the list, each with its
- * subdomains on a dot boundary (CHAN-05), over https on the usual port. An entry that is an origin means that one alone; being written by
- * the operator it may be a private one, and plain http.
+ * Allow list of push addresses. Browsers supply them and so choose where this daemon sends: only hosts of the list, each with its subdomains on a dot
+ * boundary (CHAN-05), over https on the usual port. An entry that is an origin means that one alone; being written by the operator it may be a
+ * private one, and plain http.
  */
 export class PushHosts {
   readonly #hosts: readonly string[];

@@ -7,8 +7,8 @@ import type { PushHosts } from "./push-hosts.ts";
 import type { VapidKeys } from "./vapid-keys.ts";
 
 /**
- * What a push service said of a notice. `gone`: the browser no longer wants any. `later`: to be tried again, after `retryAfterMs` where it
- * names a time; `mayHaveArrived` after a cut connection. `refused`: never, with the reason.
+ * Answer of a push service. `gone`: the subscription has ended. `later`: to be retried, after `retryAfterMs` if it is set; `mayHaveArrived` after a
+ * cut connection. `refused`: never, with the reason.
  */
 export type Outcome =
   | { readonly kind: "taken" }
@@ -16,7 +16,7 @@ export type Outcome =
   | { readonly kind: "later"; readonly reason: string; readonly retryAfterMs?: number; readonly mayHaveArrived?: true }
   | { readonly kind: "refused"; readonly reason: string };
 
-/** What sending stands on. */
+/** Dependencies of sending. */
 export interface PushServiceOptions {
   readonly fetch: GuardedFetch;
   readonly hosts: PushHosts;

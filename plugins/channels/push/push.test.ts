@@ -272,7 +272,7 @@ describe("CHAN-06 send only, and through a peer", () => {
     const { channel, context } = await running();
     expect(channel.traits.receives).toBe(false);
     expect([channel.fetchMedia, channel.edit]).toEqual([undefined, undefined]);
-    expect(context.registered.hooks ?? []).toEqual([]);
+    expect(context.registered.taps).toEqual([]);
   });
 
   it("CHAN-06 with relayTo the peer sends, and no keys file is made here", async () => {
@@ -289,6 +289,8 @@ describe("CHAN-06 send only, and through a peer", () => {
           return { status, body: { error: message, retryAfterMs } };
         }
       },
+      run: () => expect.unreachable(),
+      send: () => expect.unreachable(),
     };
     const relaying = await running({ relayTo: "studio", subject: undefined as never }, { files, peers });
     await relaying.send("over there", { key: "k" });

@@ -5,7 +5,7 @@ import type { Notices } from "./notices.ts";
 import type { Pairing } from "./pairing.ts";
 import type { PushHosts } from "./push-hosts.ts";
 
-/** What the routes serve, once the plugin has started. */
+/** Parts behind the routes, once the plugin has started. */
 export interface PushHost {
   readonly devices: Devices;
   readonly notices: Notices;

@@ -62,7 +62,7 @@ export const PUSH: ObjectSchema = {
 /** The name of the key file in the data folder. */
 export const keysName = ({ keysFile }: Pick<PushSettings, "keysFile">): string => keysFile.slice(DATA_FOLDER.length);
 
-/** What the schema cannot say (CFG-14). */
+/** Checks that the schema cannot express (CFG-14). */
 export function checkPush({ enabled, subject, relayTo }: PushSettings): readonly SectionProblem[] {
   if (!enabled || relayTo !== undefined) return [];
   if (subject === undefined)

@@ -2,14 +2,14 @@ import { type ChannelSetup, type SetupHost, svcError } from "@svc/sdk";
 import { dashboardAt, phonePage } from "./phone-page.ts";
 import { PUSH } from "./settings.ts";
 
-/** What of svc.json is read. */
+/** Used part of svc.json. */
 interface Document {
   readonly dashboard?: { readonly enabled?: boolean };
   readonly mesh?: { readonly peers?: readonly { readonly name: string }[] };
   readonly channels?: { readonly push?: { readonly subject?: string; readonly relayTo?: string } };
 }
 
-/** What `--set` may say here. */
+/** Keys for `--set`. */
 const KEYS: ReadonlySet<string> = new Set(["subject", "url", "relayTo"]);
 const SUBJECT = new RegExp(PUSH.properties?.["subject"]?.pattern as string);
 

@@ -1,4 +1,4 @@
-/** The scopes of the bot, each with what is lost without it. */
+/** Scopes of the bot, each with the loss without it. */
 export const SCOPES: Readonly<Record<string, string>> = {
   "app_mentions:read": "hears nobody who mentions it in a channel",
   "channels:history": "hears nothing else in public channels, and reads nothing there that was missed",

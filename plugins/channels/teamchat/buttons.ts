@@ -22,7 +22,7 @@ export function answerButtons(answer: RichAnswer): readonly Block[] {
   }));
 }
 
-/** What a pressed button of an answer says; undefined: it is none. */
+/** Returns the text that a pressed button of an answer sends; undefined for any other button. */
 export const saidBy = (value: string): string | undefined => (value.startsWith(SAYS) ? value.slice(SAYS.length) : undefined);
 
 /** The buttons of a delivery with choices. */

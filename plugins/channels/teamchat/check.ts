@@ -4,12 +4,12 @@ import { isLockedOut, refusalIn, wordsOf } from "./failure.ts";
 import { checkAppToken } from "./socket.ts";
 import type { WebApi } from "./web-api.ts";
 
-/** What the platform says of a pair of tokens. */
+/** The platform's verdict on a pair of tokens. */
 export interface Checked {
-  /** Who we are there; undefined where it does not say. */
+  /** Our account there; undefined if the platform does not name it. */
   readonly who?: string;
   readonly team?: string;
-  /** What is missing, each as a sentence that says what to do. */
+  /** Missing permissions, each as a sentence with the next step. */
   readonly problems: readonly string[];
 }
 

@@ -80,7 +80,7 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
       for (const workspace of served) {
         const { settings, state, reason, lacking } = workspace;
         const call = (words: string) => (configured.length === 1 ? words : `${settings.name}: ${words}`);
-        // While a connection that was there is sought again, what is to be said can be said.
+        // While a lost connection is being restored, messages can be sent.
         if (socket.state === "open") opened.add(socket);
         if (state === "usable" && socket.state !== "refused" && (standing !== undefined || opened.has(socket))) usable = true;
         if (state !== "usable") said.push(call(reason));

@@ -8,12 +8,12 @@ import { createWebApi } from "./web-api.ts";
 const BOT_TOKEN = "TEAMCHAT_BOT_TOKEN";
 const APP_TOKEN = "TEAMCHAT_APP_TOKEN";
 const CHECK_MS = 60_000;
-/** What `--set` may say here. */
+/** Keys for `--set`. */
 const OWN = new Set(["allow"]);
 
 const wrong = (message: string) => svcError("SVC_TEAMCHAT_SETUP", message, { status: 400 });
 
-/** What of svc.json is read; secrets are masked there. */
+/** Used part of svc.json; secrets are masked there. */
 interface Document {
   readonly node?: { readonly name?: string; readonly defaultAgent?: string };
   readonly agents?: Readonly<Record<string, unknown>>;
@@ -68,7 +68,7 @@ export default setUp;
 /** The words speak of the settings; the person has just filled variables. */
 const inVariables = (words: string, appToken: string): string => words.replace("and appToken the", `and ${appToken} the`);
 
-/** Who may write: kept where the section has a list already. */
+/** Returns the allowed senders: an existing list of the section is kept. */
 async function listOf({ given, ask }: SetupHost, { allowFrom = [] }: Settings, team: string | undefined): Promise<readonly string[]> {
   if (given.values.allow === undefined && allowFrom.length > 0) return allowFrom;
   const said =

@@ -16,12 +16,12 @@ export interface Content {
 export const TEXT_CHARS = 4_000;
 const SECTION_CHARS = 3_000;
 const PIECE_CHARS = 2_000;
-/** What the platform takes of all blocks together, with room for their form. */
+/** The platform's limit for all blocks together, with room for their JSON. */
 const BLOCKS_CHARS = 12_000;
 const NOTIFICATION_CHARS = 3_000;
 const CHOOSE = "Please choose:";
 
-/** What a message shows of `out`: its markdown as the platform's markup, or with `rich` false its plain words. */
+/** Returns the content of a message for `out`: its markdown as the platform's markup, or with `rich` false as plain text. */
 export function contentOf(out: Outgoing, render: Render, rich: boolean): Content {
   // The kernel sends the plain words as text, too, where it fell back to them.
   if (!rich || out.text === out.plain) return plainContent(out.plain, choiceButtons(out));

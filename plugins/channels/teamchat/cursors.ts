@@ -1,11 +1,11 @@
 import type { Store } from "@svc/sdk";
 import { compareTs } from "./wire.ts";
 
-/** How far a chat has been heard. */
+/** Read position of a chat. */
 export interface Cursor {
   /** The latest message that was kept or dropped. */
   readonly ts: string;
-  /** The latest ones, newest last: what is read once more is not told of once more. */
+  /** Recent messages, newest last: for deduplication when they are read again. */
   readonly recent: readonly string[];
   /** Threads in which something was said lately, with the latest message of each. */
   readonly threads: Readonly<Record<string, string>>;
@@ -24,9 +24,9 @@ export interface Cursors {
   since(at: number): Promise<readonly string[]>;
   /** When this workspace was connected to for the last time, as far as it is known; undefined: never. */
   lastHeard(): Promise<number | undefined>;
-  /** It is connected now. */
+  /** Records that the connection is up. */
   connected(): Promise<void>;
-  /** What was noted and is not stored yet. */
+  /** Stores the pending positions. */
   flush(): Promise<void>;
 }
 
@@ -68,7 +68,7 @@ export function createCursors(store: Store, bot: string, now: () => number = Dat
     }
   }
 
-  /** One write of a chat at a time; what is noted meanwhile goes with the next one. */
+  /** One write per chat at a time; later positions are batched into the next one. */
   function write(chat: string): Promise<void> {
     unstored.delete(chat);
     const before = writes.get(chat) ?? Promise.resolve();

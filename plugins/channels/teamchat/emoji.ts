@@ -1,4 +1,4 @@
-/** What the platform calls the emoji that are used as an acknowledgement. */
+/** The platform's names of emoji used as acknowledgements. */
 const NAMES: Readonly<Record<string, string>> = {
   "👀": "eyes",
   "👍": "+1",

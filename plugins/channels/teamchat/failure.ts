@@ -1,10 +1,10 @@
 import { channelError, codeOf, reasonOf, type SvcError } from "@svc/sdk";
 
-/** What the platform answered in place of success. */
+/** Error answer of the platform. */
 export interface Refusal {
   readonly method: string;
   readonly status: number;
-  /** The platform's name of what is wrong; empty where the answer was none of the Web API. */
+  /** The platform's error code; empty for an answer that is not from the Web API. */
   readonly error: string;
   readonly needed?: string;
   readonly retryAfterMs?: number;
@@ -44,7 +44,7 @@ const NEVER_SENT = new Set(["SVC_FETCH_URL", "SVC_FETCH_BLOCKED", "SVC_FETCH_ISO
 /** The workspace itself is refused: its token is wrong, revoked, or of another kind. */
 export const isLockedOut = (error: unknown): boolean => TOKEN_ERRORS.has(refusalIn(error)?.error ?? "");
 
-/** What an operator is told of a refusal. */
+/** Message for the operator about a refusal. */
 export function wordsOf({ method, status, error, needed, detail }: Refusal): string {
   if (error === "") return `${method}: the platform answered with status ${status}`;
   if (error === "missing_scope")

@@ -77,7 +77,7 @@ export function createFiles({ fetch }: Pick<PluginContext, "fetch">, api: WebApi
       const filename = media.name ?? (media.path === undefined ? defaultName(media) : basename(media.path));
       const place = await api.call<{ upload_url: string; file_id: string }>("files.getUploadURLExternal", { filename, length: data.byteLength }, { signal });
       if (!api.owns(place.upload_url)) throw channelError("permanent", "files.getUploadURLExternal named an address that is none of the platform's");
-      // The address itself is the permission; nobody sees the file before the last step.
+      // The address itself is the permission; the file stays invisible until the last step.
       const taken = await fetch(place.upload_url, {
         method: "POST",
         headers: { "content-type": "application/octet-stream" },
@@ -100,7 +100,7 @@ export function createFiles({ fetch }: Pick<PluginContext, "fetch">, api: WebApi
   };
 }
 
-/** Who lacks a right is led to a page where people sign in, which answers 200. */
+/** Without the permission the platform redirects to a sign-in page, which answers 200. */
 const isSignIn = (type: string, { mimetype = "" }: WireFile): boolean => type === "text/html" && mimetype !== "text/html";
 
 function notFetched(error: unknown): Error {

@@ -11,7 +11,7 @@ import type { WebApi } from "./web-api.ts";
 import type { EventPayload, Me, PressPayload, WireEvent } from "./wire.ts";
 import { mentionedIn } from "./words.ts";
 
-/** What hearing needs, once it is known who we are. */
+/** Dependencies of receiving, once our account is known. */
 export interface HearingDeps {
   readonly ctx: PluginContext<Settings>;
   readonly settings: NamedWorkspace;
@@ -24,11 +24,11 @@ export interface HearingDeps {
   lacks(words: string): void;
 }
 
-/** What is heard in one workspace: by envelopes, and by reading what none brought. */
+/** Receives the messages of one workspace: by envelopes, and by reading the history for missed ones. */
 export interface Hearing {
   /** The envelope is acknowledged when what it brings is stored or rightly dropped. */
   take(envelope: Envelope, acknowledge: () => void, sideBySide: boolean): void;
-  /** Nobody listened for a while: reads what was missed, in each chat before anything that is said there now. */
+  /** Call after a gap: reads missed messages, in each chat before live ones. */
   catchUp(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export function createHearing({ ctx, settings, bound, api, me, signal, lacks }: 
   const cursors = createCursors(ctx.store, `${me.team}.${me.user}`);
   const history = createHistory({ api, log, cursors, signal, reachMs: (config.catchUpHours ?? 24) * HOUR_MS, lacks });
   const place: Place = { account: name, me, names: people.names, teamOf: people.teamOf };
-  /** From when on messages of chats that are not known yet may have been missed; undefined: nobody ever listened. */
+  /** Time since which messages of unknown chats may have been missed; undefined: it was never connected. */
   let missedFrom: Promise<number | undefined> = Promise.resolve(undefined);
   const lanes = createLanes({
     log,
@@ -98,7 +98,7 @@ export function createHearing({ ctx, settings, bound, api, me, signal, lacks }: 
   /** Hand a message over. Answers why it is dropped; rejects where it could not be kept. */
   async function handOver(heard: Heard): Promise<string | undefined> {
     const agent = agentMeant(heard, settings.agentBinding, ctx.agents.list(), bound);
-    // Who names an agent that answers here means this bot.
+    // Naming an agent that answers here addresses this bot.
     const meant = { ...heard, addressed: heard.addressed || agent !== settings.agentBinding };
     const refusal = refusalOf(meant, settings, config);
     if (refusal !== undefined) return refusal;
@@ -107,7 +107,7 @@ export function createHearing({ ctx, settings, bound, api, me, signal, lacks }: 
       return undefined;
     } catch (error) {
       const { status = 500, message } = error as { status?: number; message: string };
-      // What the kernel will never take must not stand in the way of what comes after it.
+      // A message that the kernel will never accept must not block later ones.
       if (status < 400 || status >= 500) throw error;
       return message;
     }
@@ -188,7 +188,7 @@ interface Taken {
   readonly press?: PressPayload;
 }
 
-/** What an envelope brings, if it is a message or a pressed button. */
+/** Returns the message or the pressed button of an envelope; undefined for others. */
 function itemOf(type: string, payload: unknown, me: Me): Taken | undefined {
   if (type === "events_api") {
     const { event } = (payload ?? {}) as EventPayload;

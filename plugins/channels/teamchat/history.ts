@@ -4,19 +4,19 @@ import { refusalIn, wordsOf } from "./failure.ts";
 import type { Arguments, WebApi } from "./web-api.ts";
 import { compareTs, earlierTs, tsAt, type WirePost } from "./wire.ts";
 
-/** What reading the history needs. */
+/** Dependencies of reading the history. */
 export interface HistoryDeps {
   readonly api: WebApi;
   readonly log: Log;
   readonly cursors: Cursors;
   readonly signal: AbortSignal;
-  /** How far back it goes, in milliseconds. */
+  /** Reach of the history in milliseconds. */
   readonly reachMs: number;
   /** Something cannot be read, as a sentence that says what to do. Told once for each. */
   lacks(words: string): void;
 }
 
-/** Reads what was said while nobody listened: socket mode hands nothing out later than some minutes. */
+/** Reads messages from times without a connection: socket mode redelivers only within some minutes. */
 export interface History {
   /** Messages of a chat that may not have been heard, oldest first. Does not reject. */
   missedIn(chat: string, from: number | undefined): Promise<readonly WirePost[]>;
@@ -49,7 +49,7 @@ export function createHistory({ api, log, cursors, signal, reachMs, lacks }: His
         const passing = retryAfterMs !== undefined || (failure === "retry" && refusal?.error !== "missing_scope" && failures < TRIES);
         if (!passing) {
           const words = refusal === undefined ? reasonOf(error) : wordsOf(refusal);
-          // A room that was left or closed meanwhile is nobody's loss.
+          // A room that was left or closed meanwhile is not an error.
           if (refusal?.error === "missing_scope" || failure === "retry") tell(`what was said while it was not connected is not read: ${words}`);
           else log.debug({ method, reason: words }, "a part of the history cannot be read");
           return undefined;

@@ -7,7 +7,7 @@ export interface Item {
   readonly key: string;
   /** When it was said: what waits is worked on in this order. */
   readonly ts: string;
-  /** What was said before it may come so much later; 0: what came first was said first. */
+  /** Time by which an earlier message may be delivered later; 0: the platform delivers in order. */
   readonly settleMs: number;
   /** Resolves when it is kept or rightly dropped. While it rejects, it is tried again. */
   work(): Promise<void>;

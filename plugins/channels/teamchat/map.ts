@@ -6,7 +6,7 @@ import { handlesIn, mentionedIn, type Names, withoutOwn, wordsIn } from "./words
 /** A message as it was heard in a workspace. */
 export interface Heard {
   readonly message: Message & { readonly platformId: string; readonly sender: Sender };
-  /** It is for the bot: a direct message, one that names it, one in a thread that it began, or a button of its own message. */
+  /** The message addresses the bot: directly, by name, in a thread that it began, or by a button of its own message. */
   readonly addressed: boolean;
   /** The bot is mentioned. */
   readonly named: boolean;
@@ -29,13 +29,13 @@ export interface Place {
   teamOf(id: string): string | undefined;
 }
 
-/** Our own words, which nobody answers. */
+/** Whether it is our own message, which is never answered. */
 export const isOwn = (event: WireEvent, me: Me): boolean => event.user === me.user || (event.bot_id !== undefined && event.bot_id === me.botId);
 
 /** The key of a message: the same over all events, envelopes and reads of the history that tell of it. */
 export const keyOf = (me: Me, chat: string, ts: string): string => `teamchat/${me.team}/${me.app}/${chat}/${ts}`;
 
-/** What an event or a message of the history says, or nothing when it is no message for anybody. */
+/** Maps an event or a message of the history; undefined for others. */
 export function heardOf(event: WireEvent, chat: string, { account, me, names, teamOf }: Place): Heard | undefined {
   const { ts, subtype, user, bot_id } = event;
   if (ts === undefined || !SAID.has(subtype) || isOwn(event, me)) return undefined;

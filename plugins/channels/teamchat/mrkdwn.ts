@@ -26,5 +26,5 @@ export const MRKDWN: Markup = {
 /** Words as they are, for a place that reads markup. */
 export const escaped = (text: string): string => text.replace(/[&<>]/g, (sign) => SIGNS[sign as keyof typeof SIGNS]);
 
-/** Standard markdown in which nothing alerts anybody: the signs that open a mention are parted by one that nobody sees. */
+/** Returns standard markdown without notifications: an invisible character breaks the openings of mentions. */
 export const unalerting = (markdown: string): string => markdown.replace(/<(?=!(?:channel|here|everyone|group|subteam)|@[UWB][A-Z0-9])/g, "<\u200b");

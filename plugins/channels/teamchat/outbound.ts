@@ -9,7 +9,7 @@ import type { Streams } from "./streams.ts";
 import type { WebApi } from "./web-api.ts";
 import { isDirect } from "./wire.ts";
 
-/** What sending needs. */
+/** Dependencies of sending. */
 export interface OutboundDeps {
   readonly api: WebApi;
   readonly files: Files;
@@ -20,7 +20,7 @@ export interface OutboundDeps {
   render(): Render;
 }
 
-/** What goes out to one workspace. Errors say what they mean to the kernel. */
+/** Sends to one workspace. Errors carry their class for the kernel. */
 export interface Outbound {
   send(out: Outgoing, signal: AbortSignal): Promise<string>;
   edit(messageId: string, out: Outgoing, signal: AbortSignal): Promise<void>;

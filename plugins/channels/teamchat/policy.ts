@@ -3,8 +3,8 @@ import type { Heard } from "./map.ts";
 import type { NamedWorkspace, Settings } from "./settings.ts";
 
 /**
- * Why a message is dropped before anything else looks at it; undefined: it is taken. Closed by default: without a list nobody gets in, and
- * a workspace's own list replaces the section's, also when it is empty.
+ * Returns why a message is dropped before further handling; undefined: it is accepted. Closed by default: without a list no sender is admitted, and a
+ * workspace's own list replaces the section's, also when it is empty.
  */
 export function refusalOf(heard: Heard, { allowFrom }: Pick<NamedWorkspace, "allowFrom">, { dm, group }: Pick<Settings, "dm" | "group">): string | undefined {
   const { sender, chat, direct } = heard.message;

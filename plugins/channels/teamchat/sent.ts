@@ -5,13 +5,13 @@ import { compareTs, isDirect, type Me, tsAt, type WirePost } from "./wire.ts";
 
 /** Sends each key once: the messages of the bot carry the key of their delivery, where it is looked for before it is sent again. */
 export interface Sent {
-  /** What a message carries. */
+  /** Returns the metadata that marks a message with its key. */
   mark(key: string): { readonly event_type: string; readonly event_payload: { readonly key: string } };
   /** Does `send`, unless the message is there already from an earlier try. Resolves with its id. */
   once(out: Outgoing, signal: AbortSignal, send: () => Promise<string>): Promise<string>;
 }
 
-/** What looking for earlier tries needs. */
+/** Dependencies of finding earlier tries. */
 export interface SentDeps {
   readonly api: WebApi;
   readonly log: Log;
@@ -29,7 +29,7 @@ interface Tried {
 }
 
 const EVENT = "svc_delivery";
-/** An earlier process may have sent what is handed over in this time after the start, in milliseconds. */
+/** Milliseconds after the start in which an earlier process may have sent a delivery already. */
 const INHERITED_MS = 900_000;
 /** So far back an earlier try may lie where nothing says what it answers. */
 const REACH_MS = 3_600_000;
@@ -57,7 +57,7 @@ export function createSent({ api, log, me, usableSince }: SentDeps): Sent {
     // A file has no key on it: only a try of our own says when it was sent.
     if (media !== undefined) return false;
     const since = usableSince() ?? Date.now();
-    // What was said to this process is answered by it for the first time.
+    // A message received by this process is answered by it for the first time.
     if (target.replyTo !== undefined && compareTs(target.replyTo, tsAt(since)) > 0) return false;
     return Date.now() - since < INHERITED_MS;
   }

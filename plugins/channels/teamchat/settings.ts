@@ -9,7 +9,7 @@ export interface WorkspaceSettings {
   readonly appToken: string;
   /** The agent that answers there. */
   readonly agentBinding: string;
-  /** Replaces the list of the section for this workspace; empty lets nobody in. */
+  /** Replaces the list of the section for this workspace; empty: admits no one. */
   readonly allowFrom?: readonly string[];
 }
 
@@ -21,7 +21,7 @@ export interface Settings extends Partial<WorkspaceSettings> {
   readonly group?: "mention-required" | "all";
   /** The name of an emoji, or one itself; default `eyes`. */
   readonly acknowledge?: string;
-  /** How far back messages that were missed are answered, in hours; default 24. */
+  /** Age up to which missed messages are answered, in hours; default 24. */
   readonly catchUpHours?: number;
   /** Further workspaces by name. */
   readonly workspaces?: Readonly<Record<string, WorkspaceSettings>>;
@@ -89,13 +89,13 @@ export function workspacesOf({ botToken, appToken, agentBinding, allowFrom: list
   });
 }
 
-/** What is said of a workspace that lets nobody in; undefined for one that hears somebody. */
+/** Returns the warning about a workspace without allowed senders; undefined if it has some. */
 export function whyDeaf({ allowFrom: list }: Pick<WorkspaceSettings, "allowFrom">): string | undefined {
   if (list !== undefined && list.length > 0) return undefined;
   return "hears nobody: list in allowFrom who may write: ids of people (U...), of channels (C...) or of the workspace (T...)";
 }
 
-/** Tokens in the wrong place, agents that are not there, and lists that let nobody in. */
+/** Reports tokens in the wrong place, missing agents, and empty allow lists. */
 export function checkSection(section: Settings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
   if (section.enabled !== true) return [];
   const workspaces = workspacesOf(section);

@@ -10,16 +10,16 @@ export interface Envelope {
   readonly payload?: unknown;
 }
 
-/** What the connection of one app needs. */
+/** Dependencies of the connection of one app. */
 export interface SocketDeps {
   readonly ctx: Pick<PluginContext, "log" | "sockets">;
   readonly api: WebApi;
   readonly appToken: string;
-  /** What it is called in the log. */
+  /** Name of the connection in the log. */
   readonly name: string;
   /** An envelope is acknowledged once, when it is stored or rightly dropped. `sideBySide`: several sockets are open, and each has a pace of its own. */
   heard(envelope: Envelope, acknowledge: () => void, sideBySide: boolean): void;
-  /** It is open. `gap`: for a while nothing was connected, so messages may have been missed. */
+  /** The connection is open. `gap`: it was down for a while, so messages may have been missed. */
   opened(gap: boolean): void;
   /** `state` or `reason` has changed. */
   changed(): void;
@@ -110,7 +110,7 @@ export function createSocket({ ctx, api, appToken, name, heard, opened, changed 
     }
   }
 
-  /** How long to wait before the next try. */
+  /** Returns the delay before the next try. */
   function failed(error: unknown, failures: number): number {
     if (cut.signal.aborted) return 0;
     const refusal = refusalIn(error);

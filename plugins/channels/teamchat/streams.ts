@@ -9,7 +9,7 @@ export interface Beginning {
   readonly markdown: string;
 }
 
-/** What a message gets with its end. */
+/** Metadata and blocks that a message gets at its end. */
 export interface StreamEnd {
   readonly metadata: unknown;
   readonly blocks: readonly object[];
@@ -30,7 +30,7 @@ export interface Streams {
 
 interface Stream {
   readonly chat: string;
-  /** What it shows. */
+  /** Text that is shown. */
   sent: string;
 }
 
@@ -85,7 +85,7 @@ export function createStreams(api: WebApi): Streams {
       const whole = unalerting(markdown);
       const wanted = grows ? growing(whole) : whole;
       if (!wanted.startsWith(stream.sent)) {
-        // What is shown cannot be taken back: it ends, and is edited from now on.
+        // Shown text cannot be shortened: end the stream, and edit from now on.
         await stop(chat, ts, {}, signal);
         return false;
       }

@@ -4,13 +4,13 @@ export interface Tokens {
   readonly appToken: string;
 }
 
-/** What is wrong with a token, and which one. */
+/** An invalid token, and the reason. */
 export interface TokenProblem {
   readonly key: keyof Tokens;
   readonly words: string;
 }
 
-/** What the platform's tokens begin with. */
+/** Prefixes of the platform's tokens. */
 const KINDS: readonly (readonly [prefix: string, what: string])[] = [
   ["xoxb-", "a bot token"],
   ["xoxe.xoxb-", "a bot token"],

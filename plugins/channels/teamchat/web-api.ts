@@ -4,10 +4,10 @@ import { refusedError, unreachableError } from "./failure.ts";
 /** Values of arguments; other things than text are sent as JSON. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** How a call is made. */
+/** Options of a call. */
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** It changes something at the platform: without an answer it may have been done. */
+  /** The call changes something at the platform: without an answer it may have been done. */
   readonly writes?: boolean;
   readonly token?: string;
 }
@@ -21,7 +21,7 @@ export interface WebApi {
   readonly trustedOrigins: readonly string[];
 }
 
-/** What every answer holds. */
+/** Common part of all answers. */
 export interface Answer {
   readonly response_metadata?: { readonly next_cursor?: string; readonly messages?: readonly string[] };
   /** Scopes of the token, as the platform lists them with each answer. */

@@ -29,7 +29,7 @@ export interface WirePost {
   readonly user_team?: string;
   readonly source_team?: string;
   readonly thread_ts?: string;
-  /** Who began the thread. */
+  /** The user who began the thread. */
   readonly parent_user_id?: string;
   readonly reply_count?: number;
   readonly latest_reply?: string;
@@ -69,7 +69,7 @@ export interface PressPayload {
   }[];
 }
 
-/** Who we are in a workspace, as `auth.test` tells. */
+/** Our account in a workspace, from `auth.test`. */
 export interface Me {
   readonly team: string;
   readonly teamName: string;

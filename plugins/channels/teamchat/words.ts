@@ -30,7 +30,7 @@ export function mentionedIn(text: string): readonly string[] {
   return [...new Set([...withoutCode(text).matchAll(/<@([A-Z0-9]+)(?:\|[^>]*)?>/g)].map(([, id]) => id as string))];
 }
 
-/** Handles that were typed with `@`, outside of code, in lower case and each once. An address such as `a@b` names nobody. */
+/** Handles that were typed with `@`, outside of code, in lower case and each once. An address such as `a@b` is not a handle. */
 export function handlesIn(text: string): readonly string[] {
   const plain = withoutCode(text)
     .normalize("NFKC")

@@ -10,7 +10,7 @@ import { createStreams } from "./streams.ts";
 import { createWebApi, type WebApi } from "./web-api.ts";
 import type { Me } from "./wire.ts";
 
-/** What one workspace needs. */
+/** Dependencies of one workspace. */
 export interface WorkspaceDeps {
   readonly ctx: PluginContext<Settings>;
   readonly settings: NamedWorkspace;
@@ -20,7 +20,7 @@ export interface WorkspaceDeps {
   changed(): void;
 }
 
-/** One workspace: who we are there, what is heard there, and what is sent there. */
+/** One workspace: our account there, receiving and sending. */
 export interface Workspace {
   readonly settings: NamedWorkspace;
   readonly api: WebApi;
@@ -28,7 +28,7 @@ export interface Workspace {
   readonly files: Files;
   readonly state: "connecting" | "usable" | "refused";
   readonly reason: string;
-  /** What does not work although it is connected, as a sentence that says what to do. */
+  /** Missing permissions despite a connection, each as a sentence with the next step. */
   readonly lacking: readonly string[];
   readonly me: Me | undefined;
   /** Asks who we are, until the platform says; then `start` resolves. */

@@ -2,7 +2,7 @@ import { channelError, type FetchAnswer, type SvcError } from "@svc/sdk";
 
 const NEVER_CONNECTED = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH/;
 
-/** What the kernel is told about an answer that is no success, or about an exchange that broke. The topic and the token do not come along. */
+/** Converts an error answer, or a broken exchange, for the kernel. Omits the topic and the token. */
 export function failureOf(problem: FetchAnswer | unknown): SvcError {
   if (!isAnswer(problem)) {
     const { code, cause } = (problem ?? {}) as { code?: string; cause?: { code?: string } };

@@ -6,7 +6,7 @@ import type { Settings } from "./settings.ts";
 
 const MOST_CALLS = 20;
 
-/** What calls stand on. */
+/** Dependencies of calls. */
 export interface CallDeps {
   settings(): Settings;
   readonly services: Services;

@@ -12,7 +12,7 @@ const LINGER_MS = 5_000;
 /** For a thread that no longer answers. */
 const GONE_MS = 5_000;
 
-/** What one call is made of. */
+/** Parts of one call. */
 export interface OpenCallParts {
   readonly number: number;
   readonly request: CallRequest;
@@ -95,7 +95,7 @@ export class OpenCall {
     return this.#finish();
   }
 
-  /** What the thread says of it. */
+  /** Handles a message of the thread about it. */
   heard(event: Heard): void {
     const { request, deps } = this.#parts;
     switch (event.op) {

@@ -14,7 +14,7 @@ const { RTCPeerConnection, RTCRtpCodecParameters } = createRequire(import.meta.u
 const CONNECT_MS = 25_000;
 /** A connection that was lost may come back within this. */
 const LOST_MS = 15_000;
-/** Without a packet for so long, what is open is handed out. */
+/** Time without a packet after which the current stretch is delivered. */
 const SILENT_MS = 900;
 /** The longest packet of the codec: 120 ms. */
 const LONGEST_PACKET = (RATE / 1000) * 120;
@@ -29,7 +29,7 @@ export interface Peer {
   restart(offer: string): Promise<string>;
   /** Several times a second. */
   tick(now: number): void;
-  /** Hands out what is open and frees everything. Idempotent. */
+  /** Delivers the current stretch and releases all resources. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -171,7 +171,7 @@ export async function openPeer(offer: string, options: PeerOptions, tell: (event
   };
 }
 
-/** What tells a connection, and its present ways, from others. */
+/** Identity of a connection, and of its present ICE session. */
 interface Identity {
   readonly fingerprints: string;
   readonly ice: string;
@@ -207,7 +207,7 @@ function createEar(tell: (event: PeerEvent) => void) {
     gate.push(samples);
     return samples.length / (RATE / 1000);
   });
-  /** A packet that is none is as long a silence. */
+  /** Decode an invalid packet as silence of the same length. */
   const decoded = (payload: Uint8Array): Int16Array => {
     try {
       const pcm = (decoder as OpusScript).decode(Buffer.from(payload));
@@ -229,7 +229,7 @@ function createEar(tell: (event: PeerEvent) => void) {
       packets += 1;
       order.push({ sequence: sequenceNumber, timestamp, payload });
     },
-    /** Nothing comes: what is open will not grow. */
+    /** No packets arrive: the current stretch will not grow. */
     tick(now: number) {
       if (last === 0 || now - last < SILENT_MS) return;
       last = 0;

@@ -1,6 +1,6 @@
 import type { CallState, IceCandidate, IceServer } from "@svc/sdk";
 
-/** How a call is reached. */
+/** Network options of a call. */
 export interface PeerOptions {
   readonly iceServers: readonly IceServer[];
   readonly hostAddresses: readonly string[];
@@ -8,14 +8,14 @@ export interface PeerOptions {
   readonly relayOnly: boolean;
 }
 
-/** What the thread of calls is told. */
+/** Messages to the thread of calls. */
 export type Told =
   | { readonly op: "open"; readonly call: number; readonly offer: string; readonly options: PeerOptions }
   | { readonly op: "candidate"; readonly call: number; readonly candidate: IceCandidate }
   | { readonly op: "restart"; readonly call: number; readonly attempt: number; readonly offer: string }
   | { readonly op: "close"; readonly call: number };
 
-/** What it tells. `ended` is the last of a call: nothing of it is left there. */
+/** Messages from the thread. `ended` is the last of a call: its resources are released. */
 export type Heard =
   | { readonly op: "answer"; readonly call: number; readonly sdp: string }
   | { readonly op: "restarted"; readonly call: number; readonly attempt: number; readonly sdp?: string; readonly reason?: string }

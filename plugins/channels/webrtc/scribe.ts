@@ -9,7 +9,7 @@ interface Waiting {
   readonly samples: Int16Array;
 }
 
-/** What a scribe stands on. */
+/** Dependencies of a scribe. */
 export interface ScribeDeps {
   transcription(): Transcription | undefined;
   settings(): TranscriptionSettings;
@@ -45,7 +45,7 @@ export class Scribe {
     this.#running ??= this.#work();
   }
 
-  /** Resolves when all is written down; what is not by then is named as lost. */
+  /** Resolves when everything is transcribed; the rest is then reported as lost. */
   async close(lingerMs: number): Promise<void> {
     if (this.#running === undefined) return;
     const timer = setTimeout(() => this.#abort.abort(new Error("the call has ended before the recogniser answered")), lingerMs);

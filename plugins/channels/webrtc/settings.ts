@@ -121,7 +121,7 @@ export const schema: ObjectSchema = {
   },
 };
 
-/** What the schema cannot say. */
+/** Checks that the schema cannot express. */
 export function checkSection({ portRange, relayOnly, turnServers = [], bot }: Settings, { agents }: { readonly agents: readonly string[] }): SectionProblem[] {
   const problems: SectionProblem[] = [];
   const wrong = (path: string, message: string) => problems.push({ path, message, severity: "error" });
@@ -136,7 +136,7 @@ export function checkSection({ portRange, relayOnly, turnServers = [], bot }: Se
   return problems;
 }
 
-/** What the rest of the daemon may know of it. */
+/** Returns the settings that the rest of the daemon may see. */
 export function callSettingsOf({ allowedCallers = [], ringNotify = [], callUrlBase, camera = {}, bot = {} }: Settings): CallSettings {
   const { bot: cameraBot, ...size } = camera;
   const { enabled = false, defaultAgentId, transcriptChannel, maxCallMinutes = 30 } = bot;
@@ -157,7 +157,7 @@ export function callSettingsOf({ allowedCallers = [], ringNotify = [], callUrlBa
   };
 }
 
-/** Who is asked for words. */
+/** Returns the recogniser's settings. */
 export function transcriptionOf({ bot: { whisperBackend, whisperModel, whisperLanguage, mlxBinary } = {} }: Settings): TranscriptionSettings {
   return {
     backend: whisperBackend ?? "auto",

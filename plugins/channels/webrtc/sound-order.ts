@@ -42,7 +42,7 @@ export class SoundOrder {
     if (this.#waiting.size > PATIENCE) this.flush();
   }
 
-  /** What is missing is not waited for any longer. */
+  /** Stops waiting for missing packets. */
   flush(): void {
     while (this.#waiting.size > 0) {
       const next = this.#next ?? 0;

@@ -8,7 +8,7 @@ const BEFORE = 15;
 const HANGOVER = 35;
 /** Of the last so many frames, */
 const WINDOW = 10;
-/** so many must be loud for speech to begin: a click is none. */
+/** Number of loud frames with which speech begins: a click is shorter. */
 const ONSET = 5;
 /** Frames of the longest stretch; then it is cut at its quietest frame of the last seconds. */
 const LONGEST = 1_250;
@@ -65,7 +65,7 @@ export class SpeechGate {
     this.#at += frames - heard;
   }
 
-  /** Hands out what is open. */
+  /** Delivers the current stretch. */
   flush(): void {
     const stretch = this.#stretch;
     this.#stretch = undefined;

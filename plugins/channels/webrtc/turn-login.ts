@@ -20,7 +20,7 @@ export interface TurnAddress {
   readonly transport: "udp" | "tcp" | "tls";
 }
 
-/** Undefined for an address that is none. */
+/** Undefined for an invalid address. */
 export function turnAddressOf(url: string): TurnAddress | undefined {
   const parts = /^(turns?):(\[[^\]]+\]|[^:?]+)(?::(\d+))?(?:\?transport=(udp|tcp))?$/i.exec(url.trim());
   if (parts === null) return undefined;
@@ -55,7 +55,7 @@ function message(method: number, attributes: readonly Attribute[], key?: Buffer)
 
 interface Answer {
   readonly isError: boolean;
-  /** 0 where there is none. */
+  /** Error code; 0 without one. */
   readonly code: number;
   get(type: number): Buffer | undefined;
 }

@@ -1,4 +1,4 @@
-/** Whom the card shows. */
+/** Facts shown on the card. */
 export interface CardFacts {
   readonly name: string;
   readonly description: string;

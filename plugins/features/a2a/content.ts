@@ -1,6 +1,6 @@
 import { RpcError } from "./rpc.ts";
 
-/** What a caller says, as words for an agent. */
+/** A caller's message, as text for an agent. */
 export interface Said {
   readonly text: string;
   readonly messageId?: string;
@@ -45,7 +45,7 @@ function wordsOf(part: Json, at: number): string {
   if (part["data"] !== undefined) return `\`\`\`json\n${JSON.stringify(part["data"], null, 2)}\n\`\`\``;
   // Generation 1.0 has the file's members in the part itself.
   const file = typeof part["file"] === "object" && part["file"] !== null ? (part["file"] as Json) : part;
-  // It stands in a line of ours.
+  // The name is part of a line of ours.
   const name = String(file["name"] ?? file["filename"] ?? "file")
     .slice(0, 200)
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, " ");

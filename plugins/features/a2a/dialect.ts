@@ -1,6 +1,6 @@
 import type { Frame, Spoken, Task, TaskState } from "./task.ts";
 
-/** How a generation of the protocol writes tasks and frames. */
+/** Format of tasks and frames in one generation of the protocol. */
 export interface Dialect {
   /** The answer of the methods that give a task. */
   task(task: Task, historyLength?: number): object;

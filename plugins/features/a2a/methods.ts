@@ -7,10 +7,10 @@ import { runTask } from "./runner.ts";
 import type { Task } from "./task.ts";
 import { TaskBook } from "./task-book.ts";
 
-/** What a method answers: a value, or the task whose frames it streams, from `after` on. */
+/** Answer of a method: a value, or the task whose frames it streams, from `after` on. */
 export type Answer = { readonly result: unknown } | { readonly task: Task; readonly dialect: Dialect; readonly after?: number };
 
-/** What the methods stand on. */
+/** Dependencies of the methods. */
 export interface MethodsOptions {
   readonly agent: string;
   readonly cli: Pick<CliHost, "request" | "stream">;
@@ -73,7 +73,7 @@ export function methodsOf(options: MethodsOptions): ReadonlyMap<string, Method> 
       if (task.isFinal) throw new RpcError("notCancelable", `This task is over: it is ${task.state}.`);
       task.cancel();
       await task.ended(signal);
-      // It may have come to its end on its own first.
+      // The task may have ended by itself first.
       if (task.state !== "canceled") throw new RpcError("notCancelable", `This task is over: it is ${task.state}.`);
       return { result: dialect.task(task) };
     };

@@ -3,7 +3,7 @@ import type { Answer, MethodsOptions } from "./methods.ts";
 import { methodsOf } from "./methods.ts";
 import { answerTo, failureOf, parseCall, type RpcCall, RpcError } from "./rpc.ts";
 
-/** What the server shows, and whom it lets in. */
+/** Card and access rules of the server. */
 export interface ServerOptions extends Omit<MethodsOptions, "extendedCard"> {
   readonly guarded: boolean;
   readonly card: (request: Pick<HttpRequest, "headers">) => object;
@@ -42,7 +42,7 @@ export function serverRoutes({ card, guarded, ...options }: ServerOptions): read
           requireJson(request);
           call = parseCall(request.raw ?? new Uint8Array());
           const answer = await run(call, request);
-          // Nobody waits for an answer; the task goes on.
+          // A notification has no answer; the task continues.
           if (call.id === undefined) return undefined;
           if ("task" in answer) return await stream(call, answer, reply);
           return answerTo(call.id, answer.result);
@@ -79,7 +79,7 @@ async function stream({ id }: RpcCall, { task, dialect, after }: Extract<Answer,
   });
   const missed = after === undefined ? undefined : task.after(after);
   if (missed === undefined) say(dialect.snapshot(task), task.seq);
-  // What came before is told before what comes: nothing happens to the task in between.
+  // Replay earlier frames before live ones: the task does not change in between.
   for (const frame of missed ?? []) say(dialect.frame(task, frame), frame.seq);
   const stop = task.listen((frame) => {
     if (!say(dialect.frame(task, frame), frame.seq) || task.isFinal) ended();

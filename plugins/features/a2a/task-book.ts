@@ -3,6 +3,8 @@ import { Task } from "./task.ts";
 
 /** Tasks that are kept; the oldest that are over go first. */
 const MOST_TASKS = 1_000;
+/** Characters of all of them: what strangers say and are told must not fill the memory. */
+const MOST_CHARS = 32_000_000;
 
 /** The tasks of one server, in memory alone: a restart forgets them. */
 export class TaskBook {
@@ -20,13 +22,16 @@ export class TaskBook {
     return this.#tasks.get(id);
   }
 
-  /** Adds a task. Throws `RpcError` when there are too many that run. */
+  /** Adds a task. Throws `RpcError` when there are too many that run, or they hold too much. */
   add(ids: { readonly id?: string; readonly contextId?: string }): Task {
-    if (this.#tasks.size >= MOST_TASKS) {
-      const over = [...this.#tasks.values()].find(({ isFinal }) => isFinal);
-      if (over === undefined) throw new RpcError("internal", `${MOST_TASKS} tasks run here; try again when some of them have ended.`);
-      this.#tasks.delete(over.id);
+    let chars = 0;
+    for (const { size } of this.#tasks.values()) chars += size;
+    const isFull = () => this.#tasks.size >= MOST_TASKS || chars >= MOST_CHARS;
+    for (const { id, isFinal, size } of isFull() ? [...this.#tasks.values()] : []) {
+      if (!isFull()) break;
+      if (isFinal && this.#tasks.delete(id)) chars -= size;
     }
+    if (isFull()) throw new RpcError("internal", `${this.#tasks.size} tasks run here, and no more are taken; try again when some of them have ended.`);
     const task = new Task(ids);
     this.#tasks.set(task.id, task);
     return task;

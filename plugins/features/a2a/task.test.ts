@@ -59,6 +59,21 @@ it("of a thousand tasks the oldest that is over makes room", () => {
   expect(book.find(tasks[0]?.id as string)).toBe(tasks[0]);
 });
 
+it("what its tasks hold is bounded, too: the oldest that are over make room for the next", () => {
+  const book = new TaskBook();
+  const said = (task: Task, isOver: boolean) => {
+    task.history.push({ role: "user", messageId: "m", text: "x".repeat(1_000_000) });
+    task.tell({ kind: "text", text: "y".repeat(1_000_000), first: true, last: true });
+    if (isOver) task.tell({ kind: "status", state: "completed" });
+    return task;
+  };
+  const over = Array.from({ length: 20 }, () => said(book.add({}), true));
+  expect(over.map(({ id }) => book.find(id) !== undefined)).toEqual([...Array(9).fill(false), ...Array(11).fill(true)]);
+  const running = Array.from({ length: 11 }, () => said(book.add({}), false));
+  expect(() => book.add({})).toThrow(/11 tasks run here/);
+  expect(book.list()).toHaveLength(running.length);
+});
+
 it.each([
   [{ parts: "x" }],
   [{ parts: [] }],

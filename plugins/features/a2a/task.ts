@@ -47,7 +47,7 @@ export class Task {
   get state(): TaskState {
     return this.#state;
   }
-  /** What the agent does, or why it failed. */
+  /** Current activity of the agent, or why it failed. */
   get words(): string | undefined {
     return this.#words;
   }
@@ -58,6 +58,11 @@ export class Task {
   /** The answer as far as it is there. */
   get text(): string {
     return this.#text;
+  }
+  /** About what it holds in memory, in characters. */
+  get size(): number {
+    // Its answer stands in the frames once more, and in the history when it is over.
+    return 2 * this.#text.length + this.history.reduce((sum, { text }) => sum + text.length, 0);
   }
   get seq(): number {
     return this.#seq;

@@ -2,7 +2,7 @@ import { type Actions, type AgentTool, coversName, type PluginContext } from "@s
 import { patternsOf } from "./allowed.ts";
 import { createCalls } from "./calls.ts";
 
-/** What this plugin borrows. */
+/** The part of the context that this plugin uses. */
 export type Borrowed = Pick<PluginContext, "actions" | "agents" | "log" | "services" | "store" | "tasks" | "traces">;
 
 /** The actions of agents as tools. */

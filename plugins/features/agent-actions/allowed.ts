@@ -1,6 +1,6 @@
 import type { Agent, ObjectSchema } from "@svc/sdk";
 
-/** What every agent may do without being told so: ask other agents, and look into its own index. */
+/** Default actions of every agent: ask other agents, and search its own index. */
 const DEFAULT: readonly string[] = ["agent.call", "mesh.delegate", "rag.lexical"];
 
 /** The key that this plugin adds to an agent. */

@@ -5,13 +5,13 @@ export const CALLS = "calls";
 export interface CallRow {
   readonly agent: string;
   readonly action: string;
-  /** Whose result it is: the root and the conversation of the task that called. Absent for a call without a task. */
+  /** Owner of the result: the root and the conversation of the calling task. Absent for a call without a task. */
   readonly root?: string;
   readonly conversation?: string;
   readonly at: number;
   readonly state: "running" | "ok" | "error";
   /** Of one that runs, where it can be taken up again after a restart. */
   readonly input?: unknown;
-  /** The result, or why there is none. */
+  /** The result, or the error. */
   readonly text?: string;
 }

@@ -5,7 +5,7 @@ import { fail } from "./call-errors.ts";
 import { CALLS, type CallRow } from "./call-row.ts";
 import { approved, judge } from "./judge.ts";
 
-/** How long a call is waited for where its program does not say how long it waits itself: below what programs give a tool. */
+/** Time limit of waiting for a call where the agent's program sets none: below the usual tool timeouts of programs. */
 const WAIT_MS = 25_000;
 /** Of what a program waits, for the answer to come back. */
 const SPARE_MS = 2_000;
@@ -16,7 +16,7 @@ const KEPT_MS = 7 * 86_400_000;
 const LONGEST_TEXT = 200_000;
 /** Of an input that is kept until its call is over, in characters of JSON. */
 const LONGEST_INPUT = 100_000;
-/** How turns end whose calls nobody wants any more. */
+/** Ends of turns whose calls are abandoned. */
 const ENDED: ReadonlySet<string> = new Set(["cancelled", "timeout"]);
 
 /** A call in this process. */
@@ -38,12 +38,12 @@ export interface Calls {
   stop(): void;
 }
 
-/** Keeps what goes on in memory, and in the store what is waited for no longer. */
+/** Keeps running calls in memory, and stores those that outlast their request. */
 export function createCalls(ctx: Borrowed): Calls {
   const going = new Map<string, Going>();
   const rows = ctx.store.collection<CallRow>(CALLS, { indexes: ["at"] });
 
-  /** What the daemon knows of the caller, by its own tables. */
+  /** Returns the verified facts about the caller. */
   async function placeOf({ taskId }: ToolCall): Promise<Pick<CallRow, "root" | "conversation">> {
     const trace = taskId === undefined ? undefined : await ctx.traces.get(taskId);
     return trace === undefined ? {} : { root: trace.rootId, conversation: trace.conversation };
@@ -95,7 +95,7 @@ export function createCalls(ctx: Borrowed): Calls {
 
   /** The result within the time that the caller waits; the id of the call from then on. */
   async function within(id: string, one: Going, { signal, limitMs }: ToolCall): Promise<string> {
-    // Who stops waiting before the call was handed over to the store wants it no more.
+    // A caller that disconnects before the call is stored abandons it.
     const left = () => one.kept ?? one.end.abort(signal.reason);
     signal.addEventListener("abort", left, { once: true });
     let timer: NodeJS.Timeout | undefined;

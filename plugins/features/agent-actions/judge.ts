@@ -2,10 +2,10 @@ import type { Approvals, ToolCall } from "@svc/sdk";
 import type { Borrowed, ListedAction } from "./action-tools.ts";
 import { fail } from "./call-errors.ts";
 
-/** What a person is shown of an input, in characters. */
+/** Length of an input that is shown to a person, in characters. */
 const SHOWN = 4_000;
 
-/** How an action may run for this call: at once, or when a person agrees. Throws the refusal that the agent reads. */
+/** Decides how an action may run for this call: at once, or after a person's approval. Throws the refusal for the agent. */
 export function judge({ name, restricted }: ListedAction, { autonomy = "act" }: Pick<ToolCall, "autonomy">, approvals: Approvals | undefined): "run" | "ask" {
   if (autonomy === "act" || restricted === true) return "run";
   if (autonomy === "report") throw fail("SVC_AGENT_ACTION_REPORT", { action: name });
@@ -13,7 +13,7 @@ export function judge({ name, restricted }: ListedAction, { autonomy = "act" }: 
   return "ask";
 }
 
-/** Resolves when a person has agreed to exactly this call; throws where nobody does. */
+/** Resolves when a person has approved exactly this call; throws otherwise. */
 export async function approved(
   ctx: Pick<Borrowed, "services">,
   { name }: ListedAction,

@@ -3,7 +3,7 @@ import { fail } from "./errors.ts";
 import type { Places } from "./places.ts";
 import type { Questions } from "./questions.ts";
 
-/** What is pressed names the question and the answer. */
+/** Payload of a button: the question and the answer. */
 const CHOICE = /^([a-z2-9]{8})\.([a-z0-9._-]{1,16})$/;
 
 /**

@@ -156,7 +156,7 @@ export default definePlugin<ApprovalSettings>({
       input: { type: "object", additionalProperties: false, properties: { id: { type: "string", minLength: 1 } } },
       run: async ({ id }, { agent, signal }) => (await open()).waitForAgent({ id: id as string | undefined, agent, signal }),
     });
-    ctx.hooks.inbound.tap(async (message) => (message.choice === undefined ? undefined : (await open()).chatAnswer(message)));
+    ctx.hooks.inbound.tap((message) => (message.choice === undefined ? undefined : open().then((approvals) => approvals.chatAnswer(message))));
 
     return {
       async start() {

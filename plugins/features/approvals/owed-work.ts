@@ -5,10 +5,10 @@ import { lostRow, type Owed, paidRow, type Row, shown } from "./row.ts";
 import type { ApprovalSettings } from "./settings.ts";
 import { agentText, questionText } from "./words.ts";
 
-/** Who is handed decisions, by the kind of their questions. */
+/** Listeners for decisions, by the kind of their questions. */
 export type Listeners = ReadonlyMap<string, (decision: ApprovalDecision) => Promise<void>>;
 
-/** What the work stands on. */
+/** Dependencies of the pending work. */
 export interface OwedWorkDeps {
   readonly ctx: Pick<PluginContext, "agents" | "log" | "tasks">;
   readonly questions: Pick<Questions, "row" | "update">;
@@ -31,12 +31,12 @@ const LONGEST_MS = 60_000;
 const PRIORITY = 4;
 const LABEL_CHARS = 64;
 
-/** The work by what is stored; only the pauses between tries are in memory. */
+/** Executes the stored pending work; only the pauses between retries are in memory. */
 export function createOwedWork({ ctx, questions, places, listeners, settings }: OwedWorkDeps): OwedWork {
   const busy = new Map<string, { again: boolean }>();
   const failed = new Map<string, { readonly tries: number; readonly at: number }>();
 
-  /** Asks in a chat. What is pressed names the question by itself, so that it is known however the daemon ended in between. */
+  /** Asks in a chat. The button's payload names the question, so that an answer is recognised after any restart. */
   async function ask(row: Row, place: Extract<Owed, { to: "ask" }>["place"]): Promise<void> {
     const { id, choices, taskId, agent, expiresAt } = row;
     const choosers = places.choosers(place);

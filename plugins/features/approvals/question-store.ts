@@ -1,7 +1,7 @@
 import { type Approval, codeOf, type PluginContext, put, reasonOf, remove } from "@svc/sdk";
 import { type Row, shown } from "./row.ts";
 
-/** Which part of the questions, newest first unless they are asked for oldest first. */
+/** Filter and order of a page of questions, newest first by default. */
 export interface PageQuery {
   readonly open?: true;
   readonly oldest?: true;
@@ -26,7 +26,7 @@ export interface QuestionStore {
   nextDue(): Promise<number | undefined>;
   /** Stores a new row under its key, with what becomes of the one before. False when somebody else was first: look again. */
   add(row: Row, before: Row | undefined, after: Row | undefined): Promise<boolean>;
-  /** Writes what `change` makes of the row, as often as it takes; undefined leaves it. Answers what is stored then. */
+  /** Applies `change` to the row, retrying on conflicts; undefined leaves it unchanged. Resolves with the stored row. */
   update(id: string, change: (row: Row) => Row | undefined): Promise<Row | undefined>;
   forget(row: Row): Promise<void>;
 }

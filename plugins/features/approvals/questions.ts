@@ -7,7 +7,7 @@ import type { ApprovalSettings } from "./settings.ts";
 import { createWaiting } from "./waiting.ts";
 import { howOf } from "./words.ts";
 
-/** What the questions stand on. */
+/** Dependencies of the questions. */
 export interface QuestionDeps {
   readonly ctx: Pick<PluginContext, "store" | "events" | "log">;
   readonly places: Pick<Places, "asked">;
@@ -16,7 +16,7 @@ export interface QuestionDeps {
   changed(row: Row): void;
 }
 
-/** What is stored, and what may be done with it. */
+/** Stored questions, and the operations on them. */
 export interface Questions extends Omit<Approvals, "onDecided" | "list">, Omit<QuestionStore, "add" | "keyed"> {
   recheck(): Promise<void>;
 }

@@ -9,11 +9,11 @@ export type Place = Pick<Target, "channel" | "chat" | "account">;
 /** A chat where it was asked, by which delivery. */
 export interface Asked extends Place {
   readonly delivery: string;
-  /** It offers choices there. */
+  /** The place offers choices. */
   readonly choices: boolean;
 }
 
-/** What is still to be done about a question, each at least once: chats to ask, chats to tell, the agent, and the plugin that listens. */
+/** Pending work of a question, each at least once: chats to ask, chats to notify, the agent, and the listening plugin. */
 export type Owed =
   | { readonly to: "ask"; readonly place: Place }
   | { readonly to: "tell"; readonly asked: Asked; readonly words: string }
@@ -25,7 +25,7 @@ export interface Row extends Approval {
   readonly owed: readonly Owed[];
   /** Where it was asked and stands open. */
   readonly asked: readonly Asked[];
-  /** How often it was asked: put off, it is asked once more. */
+  /** Number of rounds: a postponed question is asked again. */
   readonly round: number;
   /** 1 while it is open or something is owed; found by an index. */
   readonly live: 0 | 1;
@@ -135,7 +135,7 @@ function withOwed(row: Row, owed: readonly Owed[]): Row {
 /** One chat. */
 export const samePlace = (one: Place, two: Place): boolean => one.channel === two.channel && one.chat === two.chat && one.account === two.account;
 
-/** What others may see of a row. */
+/** Returns the public part of a row. */
 export function shown({ owed: _owed, asked: _asked, round: _round, live: _live, due: _due, ...approval }: Row): Approval {
   return approval;
 }

@@ -66,7 +66,7 @@ export const APPROVALS: ObjectSchema = {
   },
 };
 
-/** What the schema cannot say: a question without a word on its expiry would get less than the default. */
+/** Checks that the schema cannot express: a question without an expiry of its own would get less than the default. */
 export function checkExpiry({ defaultExpiryDays, maxExpiryDays }: ApprovalSettings): readonly SectionProblem[] {
   if (defaultExpiryDays <= maxExpiryDays) return [];
   return [{ path: "defaultExpiryDays", message: `is more than maxExpiryDays (${maxExpiryDays}); questions expire after ${maxExpiryDays} days` }];

@@ -4,7 +4,7 @@ import { howOf } from "./words.ts";
 /** Longer than this many milliseconds no tool call should take: clients give up at a minute. */
 const PATIENCE_MS = 50_000;
 
-/** What `svc_approval_wait` answers: the decision about the agent's question, or that it is still pending. Never about another agent's. */
+/** Implements `svc_approval_wait`: resolves with the decision about the agent's own question, or that it is still pending. Never about another agent's. */
 export async function waitForAgent(
   questions: Omit<Approvals, "onDecided">,
   { id, agent, signal }: { readonly id: string | undefined; readonly agent: string; readonly signal: AbortSignal },

@@ -2,15 +2,15 @@ import { type ApprovalDecision, onAbort } from "@svc/sdk";
 import { fail } from "./errors.ts";
 import type { Row } from "./row.ts";
 
-/** Those in this process who wait for decisions. What is decided stands in the store; this is only how they hear of it at once. */
+/** Waiters for decisions in this process. Decisions are stored; this only notifies waiters at once. */
 export interface Waiting {
   wait(id: string, signal: AbortSignal | undefined): Promise<ApprovalDecision>;
   decided(decision: ApprovalDecision): void;
-  /** Looks whether another daemon has decided what is waited for. */
+  /** Checks whether another daemon has decided a question that is waited for. */
   recheck(): Promise<void>;
 }
 
-/** Nobody waits yet. `row` reads what is stored. */
+/** Creates the waiters. `row` reads the stored question. */
 export function createWaiting(row: (id: string) => Promise<Row | undefined>): Waiting {
   const waiters = new Map<string, Set<(decision: ApprovalDecision) => void>>();
 
@@ -45,7 +45,7 @@ export function createWaiting(row: (id: string) => Promise<Row | undefined>): Wa
         };
         const stop = onAbort(signal, () => give(signal?.reason as Error));
         waiters.set(id, together.add(hear));
-        // It may have been decided before anybody waited.
+        // It may have been decided before the wait began.
         row(id).then((found) => {
           if (found === undefined) give(fail("SVC_APPROVAL_UNKNOWN", { id }));
           else if (found.decision !== undefined) hear(found.decision);

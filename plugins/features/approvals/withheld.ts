@@ -13,7 +13,7 @@ const MOST_TEXT = 90_000;
 export interface WithheldQuestions {
   /** Asks about all that are withheld now. One is asked about once. */
   askAll(): Promise<void>;
-  /** Somebody else has released or refused one: nobody needs to answer any more. */
+  /** A delivery was released or refused elsewhere: closes its question. */
   decidedElsewhere(envelope: Envelope): Promise<void>;
   /** Carries a decision out. */
   carryOut(decision: ApprovalDecision): Promise<void>;

@@ -8,7 +8,7 @@ export function timeOf(at: number, timezone: string | undefined): string {
   return new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", ...(timezone === undefined ? {} : { timeZone: timezone }) }).format(at);
 }
 
-/** How a question ended, as the rest of a sentence: `approved by Ann on botmsg, 2026-05-01T10:00:00Z`. */
+/** Returns the outcome of a question as the rest of a sentence: `approved by Ann on botmsg, 2026-05-01T10:00:00Z`. */
 export function howOf({ state, decision, expiresAt }: Approval): string {
   const at = new Date(decision?.at ?? expiresAt).toISOString();
   if (state === "open" || state === "expired") return `it expired, ${at}, and counts as refused`;
@@ -28,7 +28,7 @@ export function questionText(question: Approval, timezone: string | undefined): 
   ].join("\n\n");
 }
 
-/** What the chats are told of a decision, in markdown. */
+/** Notice of a decision for the chats, in markdown. */
 export function decidedText(question: Approval): string {
   const { id, title, state, decision } = question;
   const word = { open: "Open", approved: "Approved", rejected: "Rejected", expired: "Expired, and so refused", withdrawn: "No longer needed" }[state];
@@ -41,10 +41,10 @@ export function decidedText(question: Approval): string {
   return `**${word}**${choice}${who}${why}: ${plain(title)} (question \`${id}\`)`;
 }
 
-/** What the chats are told when a question is put off, in markdown. */
+/** Notice of a postponement for the chats, in markdown. */
 export const laterText = (at: number, by: string, timezone: string | undefined): string => `**Put off** by ${plain(by)}: asked again ${timeOf(at, timezone)}.`;
 
-/** What the asking agent is told of a decision. */
+/** Notice of a decision for the asking agent. */
 export function agentText(question: Approval): string {
   const { id, title, state } = question;
   const next = state === "approved" ? "It is carried out; you need not do it again." : "It is not carried out. Do not try it in another way.";

@@ -13,7 +13,7 @@ import { Waiters } from "./waiters.ts";
 const SILENT_MS = 15 * 60_000;
 /** Between the end of a session and the start of the next one in the same process. */
 const NEXT_SESSION_MS = 2_000;
-/** How often the processes are looked at. */
+/** Interval of checking the processes. */
 const LOOK_MS = 5_000;
 /** A hook in the background lives so long; its program ends it soon after. */
 const WAIT_MS = 870_000;
@@ -24,7 +24,7 @@ const MOST_CONTINUED = 5;
 /** Tries to queue a message while its agent is moved to and fro. */
 const TRIES = 5;
 
-/** What the coordinator stands on. */
+/** Dependencies of the coordinator. */
 export interface CoordinatorDeps {
   readonly store: Store;
   readonly jobs: Pick<Jobs, "after" | "at" | "every">;
@@ -49,7 +49,7 @@ export class Coordinator {
     this.inbox = new Inbox(deps.store, deps.clocks);
   }
 
-  /** What an earlier run left: messages fall back once (ATT-03), and a binding stays while its process lives. Before anything else. */
+  /** Handles leftovers of an earlier run: messages fall back once (ATT-03), and a binding stays while its process lives. Call it first. */
   async recover(): Promise<void> {
     for (const { id } of await this.inbox.open()) await this.inbox.fall(id, "restart");
     for (const { key, value, version } of await this.sessions.bindings()) {
@@ -219,7 +219,7 @@ export class Coordinator {
     const { key } = await this.sessions.note(event);
     this.#lookOften();
     const waited = this.waiters.wait(key, WAIT_MS, signal);
-    // What came between the end of the turn and this.
+    // Messages that arrived between the end of the turn and this point.
     const process = await this.sessions.get(key);
     if (process?.agent !== undefined && !process.busy) await this.#wake(key);
     return waited;

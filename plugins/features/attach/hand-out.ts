@@ -14,7 +14,7 @@ export interface HandedOut {
     readonly cut: boolean;
     readonly answerBy: number;
   }[];
-  /** How many wait still. */
+  /** Number of messages that still wait. */
   readonly left: number;
 }
 
@@ -30,7 +30,7 @@ export async function handOut(coordinator: Coordinator, process: Attached, max =
   };
 }
 
-/** What a session says to a message: an answer, or why there is none. */
+/** A session's settlement of a message: an answer, or a refusal with its reason. */
 export interface Settlement {
   readonly id: string;
   readonly text?: string | undefined;

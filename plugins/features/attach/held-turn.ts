@@ -2,18 +2,18 @@ import type { TierEvent } from "@svc/sdk";
 import type { Inbox } from "./inbox.ts";
 import { type Item, isFinal } from "./item.ts";
 
-/** Whose hands a turn is in. */
+/** The session that holds a turn. */
 export interface Holder {
   readonly session: string;
   readonly pid?: number;
 }
 
-/** What the kernel gives as the reason when it ends a turn: a daemon that stops takes it up again at its next start. */
+/** Whether the kernel ended a turn because the daemon stops: it resumes it at its next start. */
 const isInterrupted = (reason: unknown): boolean => (reason as { kind?: unknown } | null | undefined)?.kind === "interrupted";
 
 /**
- * The turn of a queued message, without a slot: each change of the item is a step of its trace, its end is the turn's. A turn that is
- * ended from outside cancels the item, also where nobody ever reads the stream.
+ * The turn of a queued message, without a slot: each change of the item is a step of its trace, its end is the turn's. Aborting the turn cancels the
+ * item, even if the stream is never read.
  */
 export function holdTurn(inbox: Inbox, item: Item, holder: Holder, signal: AbortSignal, ended: () => void): AsyncIterable<TierEvent> {
   const changes: Item[] = [];
@@ -67,7 +67,7 @@ export function* ending({ state, reply = "", reason = "", fallenBy }: Item): Gen
 
 const nameOf = ({ session, pid }: Holder): string => `session ${session}${pid === undefined ? "" : ` (process ${pid})`}`;
 
-/** What happened to the message, as a step. */
+/** Returns the message's history as a step. */
 function receipt(item: Item, holder: Holder): TierEvent {
   const { id, state, fallenBy } = item;
   const by = item.session === undefined ? holder : { session: item.session, ...(item.pid === undefined ? {} : { pid: item.pid }) };

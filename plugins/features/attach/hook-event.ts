@@ -1,7 +1,7 @@
 /** The hooks that a program calls. */
 export type HookName = "session-start" | "prompt" | "stop" | "session-end" | "wait";
 
-/** What a hook tells, as far as it is kept: never words of a person or of a model. */
+/** Stored part of a hook's event: never text of a person or of a model. */
 export interface HookEvent {
   readonly hook: HookName;
   readonly program: string;
@@ -23,10 +23,10 @@ export interface HookEvent {
 }
 
 const LONGEST = 1_000;
-/** How a program marks a turn that a hook in the background has begun. */
+/** Marker of a turn that a background hook has begun. */
 const WOKEN = "<task-notification>";
 
-/** Reads what a hook has sent. Undefined for what is none of ours: broken, empty, or without a session. */
+/** Parses a hook's request. Undefined if it is not one of ours: broken, empty, or without a session. */
 export function readHook(hook: HookName, headers: Readonly<Record<string, string | string[] | undefined>>, body: Uint8Array): HookEvent | undefined {
   const fields = fieldsOf(body);
   if (fields === undefined) return undefined;

@@ -4,7 +4,7 @@ export interface ScriptPlace {
   readonly node: string;
 }
 
-/** What the hook in the background hears from a daemon that stops: it shall ask the next one. */
+/** Answer of a stopping daemon to the background hook: it shall ask the next one. */
 export const AGAIN = "again";
 
 const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -3,7 +3,7 @@ import { type Item, MOST_CHARACTERS } from "./item.ts";
 /** A program cuts what a hook adds at about 10,000 characters: so much of messages is handed over by one, the rest by the next. */
 const ROOM = 8_500;
 
-/** What a program is told by a hook: words for its model, words for the person, and whether the turn shall go on for them. */
+/** Answer to a hook: text for the model, text for the person, and whether the turn continues for them. */
 export interface HookAnswer {
   readonly context?: string;
   readonly shown?: string;
@@ -40,7 +40,7 @@ export const wearing = (agent: string, mode: string): HookAnswer => ({
   shown: `svc: wearing ${agent} (${mode}). "svc attach detach" ends it.`,
 });
 
-/** How many wait. */
+/** Returns the number of waiting messages, for model and person. */
 export function waiting(agent: string, items: readonly Item[], now: number): HookAnswer {
   const seconds = Math.max(0, Math.round((Math.min(...items.map(({ due }) => due)) - now) / 1000));
   const text = `svc: ${count(items.length)} ${items.length === 1 ? "waits" : "wait"} for ${agent}, the first falls back in ${seconds} s.`;
@@ -53,10 +53,10 @@ export function handedOver(agent: string, items: readonly Item[]): string {
   return [head, ...items.map((item) => `[${item.id}] ${item.from} (${item.channel}):\n${fenced(shortened(item.text).text)}`)].join("\n\n");
 }
 
-/** What is still owed. */
+/** Returns the unanswered messages. */
 export const owed = (items: readonly Item[]): string => items.map(({ id }) => `${id} is not answered. Answer it, or refuse it with a reason.`).join("\n");
 
-/** How many wait, in the words of the signal that wakes a session. */
+/** Returns the number of waiting messages, as text for the wake-up signal. */
 export const wakeUp = (items: number): string => `svc: ${count(items)} ${items === 1 ? "waits" : "wait"}`;
 
 /** The text as a session gets it. */

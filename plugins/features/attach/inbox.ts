@@ -1,7 +1,7 @@
 import { type Collection, codeOf, type Doc, type Op, put, type Store } from "@svc/sdk";
 import { ANSWER_MS, CLAIM_MS, type FallenBy, type Item, type ItemState, isFinal, MOST_DRAINED } from "./item.ts";
 
-/** Who takes messages out: the process, and what is known of it now. */
+/** The process that takes messages, with its present facts. */
 export interface Taker {
   readonly process: string;
   readonly agent: string;
@@ -35,7 +35,7 @@ export class Inbox {
   readonly #store: Store;
   readonly #items: Collection<Item>;
   readonly #clocks: Clocks;
-  /** By item, the end of its time by the clock that nobody sets. */
+  /** Deadline of each item by the monotonic clock. */
   readonly #ends = new Map<string, number>();
   readonly #listeners = new Map<string, (item: Item) => void>();
   #enqueued: Promise<unknown> = Promise.resolve();
@@ -94,12 +94,15 @@ export class Inbox {
     return (await this.#list({ process, state: "drained" })).map(({ value }) => value);
   }
 
-  /** Those that wait or were taken, of all agents. */
+  /** Returns queued and drained items of all agents. */
   async open(): Promise<readonly Item[]> {
     return [...(await this.#list({ state: "queued" })), ...(await this.#list({ state: "drained" }))].map(({ value }) => value);
   }
 
-  /** Hands out the oldest whose time is not over, at most `max`, and as many as `fits` lets through; all of them or, where it meets another, what is left. */
+  /**
+   * Drains the oldest items that have not expired, at most `max`, and as many as `fits` accepts; on a conflict with another taker it continues with
+   * the rest.
+   */
   async drain(taker: Taker, max: number, fits: (item: Item) => boolean = () => true): Promise<readonly Item[]> {
     const { agent, ...taken } = taker;
     for (;;) {
@@ -148,7 +151,7 @@ export class Inbox {
     return this.#change(id, ["drained"], (item, now) => (item.process === process && !this.#isDue(item, now) ? { state: "refused", reason } : undefined));
   }
 
-  /** Nobody waits for it any more. */
+  /** Cancels an item that is no longer needed. */
   cancel(id: string): Promise<Item | undefined> {
     return this.#change(id, ["queued", "drained"], () => ({ state: "cancelled" }));
   }

@@ -4,8 +4,8 @@ import { attachRoutes } from "./routes.ts";
 import { attachTools } from "./tools.ts";
 
 /**
- * A session has the rights of the person at its terminal: only what may act goes there, and nothing from the public endpoint, where the sender
- * is nobody that the daemon knows. Jobs of the clock and answers of a type stay with the agent's engine.
+ * A session has the rights of the person at its terminal: it only gets messages with full autonomy, and none from the public endpoint, whose senders
+ * are unknown. Scheduled jobs and typed answers stay with the agent's engine.
  */
 const isForPerson = ({ messages, route }: Turn): boolean =>
   route.node === undefined &&

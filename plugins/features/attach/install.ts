@@ -28,7 +28,7 @@ export async function install({ dataFolder, settings }: Installation): Promise<b
   return true;
 }
 
-/** Takes the entries out again, byte for byte where nobody has changed the file since, and the script with the last ones. Answers whether there were any. */
+/** Removes the entries again, byte for byte if the file is unchanged since, and the script with the last ones. Resolves with whether there were any. */
 export async function uninstall({ dataFolder, settings }: Installation): Promise<boolean> {
   const script = scriptOf(dataFolder);
   const before = await textOf(settings);
@@ -46,7 +46,7 @@ export async function uninstall({ dataFolder, settings }: Installation): Promise
   return true;
 }
 
-/** Which settings call the script: kept beside it. */
+/** Records which settings files call the script, beside it. */
 async function noteSettings(dataFolder: string, change: (noted: readonly string[]) => readonly string[]): Promise<readonly string[]> {
   const file = join(dataFolder, "attach", "settings.json");
   const noted: unknown = JSON.parse((await textOf(file)) ?? "[]");

@@ -1,7 +1,7 @@
 import { svcError } from "@svc/sdk";
 import type { Attached, Sessions } from "./sessions.ts";
 
-/** What a caller says of where it runs: claims, compared with the processes that hooks have told of. */
+/** A caller's claims about its process, compared with the processes that hooks have reported. */
 export interface Claims {
   readonly pid?: number;
   readonly session?: string;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 
-/** What the operating system says of its processes. */
+/** The operating system's table of processes. */
 export interface ProcessTable {
   /** Tells a process from a later one with the same id; undefined for one that is gone. Without /proc: only that it is there. */
   startOf(pid: number): string | undefined;
@@ -8,7 +8,7 @@ export interface ProcessTable {
   lineage(pid: number): readonly number[];
 }
 
-/** A line of processes longer than this is none. */
+/** Upper limit of a chain of parent processes. */
 const DEEPEST = 64;
 
 /** The processes of this machine. */

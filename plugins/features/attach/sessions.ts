@@ -2,7 +2,7 @@ import { type Collection, codeOf, type Doc, type Op, put, remove, type Store } f
 import type { HookEvent } from "./hook-event.ts";
 import type { ProcessTable } from "./process-table.ts";
 
-/** How messages reach a session: asked for by its tool, announced as well, or handed over at the end of a turn. */
+/** Delivery of messages to a session: on request by its tool, with a notice as well, or automatically at the end of a turn. */
 export type Mode = "manual" | "notify" | "auto";
 
 /** The program of a session that has called a hook: a process, whatever session it shows now. Times in Unix milliseconds. */
@@ -22,7 +22,7 @@ export interface Attached {
   /** The turn that it is in, or was in last. */
   readonly turn?: string;
   readonly busy?: boolean;
-  /** How often a hook has made that turn go on. */
+  /** Number of times that a hook has continued that turn. */
   readonly continued?: number;
   /** When its session has ended for good, unless another one begins in the same process. */
   readonly endingAt?: number;
@@ -30,7 +30,7 @@ export interface Attached {
   readonly woken?: boolean;
 }
 
-/** Who wears an agent. */
+/** Binding of a process to an agent. */
 export interface Binding {
   readonly process: string;
   readonly mode: Mode;

@@ -73,7 +73,7 @@ export function withoutHooks(text: string, script: string, file: string): string
   }
 }
 
-/** Without the first entry of ours; undefined when there is none. */
+/** Removes the first entry of ours; undefined without one. */
 function withoutOne(text: string, script: string, file: string): string | undefined {
   const root = treeOf(text, file);
   const hooks = root === undefined ? undefined : memberOf(root, "hooks");

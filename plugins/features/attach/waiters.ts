@@ -24,7 +24,7 @@ export class Waiters {
     return this.#waiting.has(process);
   }
 
-  /** Begins a turn. False where nobody waits. */
+  /** Begins a turn. False without a waiter. */
   wake(process: string, words: string): boolean {
     const finish = this.#waiting.get(process);
     finish?.(words);

@@ -12,7 +12,7 @@ export interface BoardView {
   readonly movable: boolean;
   readonly labels: readonly { readonly name: string; readonly color?: string; readonly description?: string }[];
   readonly columns: readonly ColumnView[];
-  /** What a move writes, by the column that is left, then by the one that is entered. */
+  /** Change that a move makes, by the column that is left, then by the one that is entered. */
   readonly changes: Readonly<Record<string, Readonly<Record<string, WorkChange>>>>;
   readonly timeRangeDays: number;
   readonly closedWindowDays: number;
@@ -56,7 +56,7 @@ export interface BoardItems {
   readonly truncated: boolean;
 }
 
-/** What a board can be made of. */
+/** Candidates for the columns of a board. */
 export interface BoardLabels {
   readonly labels: readonly WorkLabel[];
   /** The six columns of a board that names none. */
@@ -66,7 +66,7 @@ export interface BoardLabels {
 /** A column as it is shown. */
 export const columnView = ({ id, title, kind, label }: Column): ColumnView => ({ id, title, kind, ...(label === undefined ? {} : { mapsToLabel: label }) });
 
-/** What each move between the columns would write. */
+/** Returns the change of each move between the columns. */
 export const changesOf = (columns: readonly Column[]): BoardView["changes"] =>
   Object.fromEntries(
     columns.map((from) => [from.id, Object.fromEntries(columns.filter((to) => to !== from).map((to) => [to.id, changeOf(from, to, columns)]))]),

@@ -10,7 +10,7 @@ const DAY_MS = 86_400_000;
 /** Cards of one state that a board reads, as many as a source may list. */
 const CAP = 1_000;
 
-/** Who moves a card where. Without `from` the source is asked first where the card is. */
+/** A move of a card, with its actor. Without `from` the source is asked first for the card's column. */
 export interface Move {
   readonly from?: string | undefined;
   readonly to: string;
@@ -86,7 +86,7 @@ export class Boards {
     return read;
   }
 
-  /** What the projects of a source have for columns, for a board that may not be written yet. Throws 409 where the source does not say. */
+  /** Returns the labels of a source's projects, for the columns of a board that may not exist yet. Throws 409 if the source cannot list them. */
   async labels(source: BoardSettings["source"]): Promise<BoardLabels> {
     const board = { id: "(new)", source };
     const found = findSource(source.type, this.#ctx.services);
@@ -166,7 +166,7 @@ export class Boards {
       await this.#book.done(key, noted);
     } catch (error) {
       if (isRefusal(error)) await this.#book.drop(key);
-      // Nobody knows what became of it: the source is asked once where the card is.
+      // The outcome is unknown: ask the source once where the card is.
       else item = await this.#arrived(board, key, noted).catch(() => undefined);
       if (item === undefined) throw error;
     }

@@ -8,7 +8,7 @@ export const COLUMN_IDS = ["triage", "todo", "doing", "on-hold", "review", "done
 export type ColumnId = (typeof COLUMN_IDS)[number];
 
 /**
- * Which cards a column has. `open-backlog`: open ones without a label of the columns' scopes. `scoped-label`: open ones with the label, of
+ * Rule for the cards of a column. `open-backlog`: open ones without a label of the columns' scopes. `scoped-label`: open ones with the label, of
  * whose scope a card has one. `closed`: closed ones. `label`: open ones with the label, whatever else they have.
  */
 export type ColumnKind = "open-backlog" | "scoped-label" | "closed" | "label";
@@ -19,7 +19,7 @@ export interface Column {
   readonly title: string;
   readonly kind: ColumnKind;
   readonly label?: string;
-  /** What the labels that exclude its own begin with: `status::` of `status::doing`. */
+  /** Prefix of labels that exclude each other: `status::` of `status::doing`. */
   readonly scope?: string;
 }
 
@@ -58,9 +58,9 @@ export function placeOf({ state, labels }: Pick<WorkItem, "state" | "labels">, c
 const isOfScope = (label: string, scope: string): boolean => label.startsWith(scope) && label.lastIndexOf("::") === scope.length - 2;
 
 /**
- * What a move writes, in one change of the item: the label of the column that it enters, without the other mapped labels of that scope;
- * none of the mapped scoped labels in the backlog and in flat columns. Only labels that columns map are named, so that labels of other scopes survive, and
- * nothing has to be read first.
+ * Returns the change of a move, as one change of the item: the label of the column that it enters, without the other mapped labels of that scope;
+ * none of the mapped scoped labels in the backlog and in flat columns. Only labels that columns map are named, so that labels of other scopes
+ * survive, and nothing has to be read first.
  */
 export function changeOf(from: Column, to: Column, columns: readonly Column[]): WorkChange {
   const of = (kind: ColumnKind) => columns.filter((column) => column.kind === kind);
@@ -69,7 +69,7 @@ export function changeOf(from: Column, to: Column, columns: readonly Column[]): 
     ...of("scoped-label").filter(({ scope }) => to.kind === "open-backlog" || to.kind === "label" || (to.scope !== undefined && scope === to.scope)),
     // The label of the column that is left goes, or the card would still be in it; a closed card keeps its scoped one.
     ...(from.kind === "label" || (from.kind === "scoped-label" && to.kind !== "closed") ? [from] : []),
-    // Which column a closed card was in nobody has asked.
+    // The former column of a closed card is unknown.
     ...(from.kind === "closed" ? of("label") : []),
   ];
   const removeLabels = [...new Set(left.flatMap(({ label }) => (label === undefined || label === to.label ? [] : [label])))];

@@ -1,7 +1,7 @@
 import type { Schema, SectionProblem } from "@svc/sdk";
 import { COLUMN_IDS, type ColumnId, type ColumnKind, columnsOf } from "./columns.ts";
 
-/** A column as svc.json has it: what is left out follows from its id. */
+/** A column in svc.json: omitted fields follow from its id. */
 export interface ColumnSettings {
   readonly id: ColumnId;
   readonly title?: string;
@@ -108,7 +108,7 @@ export const BOARDS: Schema = {
   },
 };
 
-/** What the schema cannot say. */
+/** Checks that the schema cannot express. */
 export function checkBoards(section: readonly BoardSettings[]): readonly SectionProblem[] {
   return section.flatMap((board, at) => {
     const twice = section.slice(0, at).some(({ id }) => id === board.id);

@@ -1,7 +1,7 @@
 import { type Board, codeOf, reasonOf, type Services, svcError, type WorkItem } from "@svc/sdk";
 import type { BoardSettings } from "./settings.ts";
 
-/** How long a source may take for one answer. */
+/** Timeout of one answer of a source. */
 const PATIENCE_MS = 30_000;
 
 /** The source that a board names. Throws `SVC_BOARD_SOURCE_OFF` (503) while no plugin brings it. */
@@ -36,7 +36,7 @@ export async function ask<T>(board: Pick<BoardSettings, "source">, stopped: Abor
     signal.addEventListener("abort", cut, { once: true });
   });
   try {
-    // A source that does not hear the signal keeps nobody waiting.
+    // Do not wait for a source that ignores the signal.
     return await Promise.race([work(signal), ended]);
   } catch (error) {
     if (stopped.aborted) throw over();

@@ -1,9 +1,9 @@
 import type { Usage } from "@svc/sdk";
 import type { AgentBudget, BudgetSettings, Caps, Price } from "./settings.ts";
 
-/** How long a cap counts. */
+/** Window of a cap. */
 export type Period = "hour" | "day";
-/** What is counted. */
+/** Counted quantity. */
 export type Measure = keyof Caps;
 /** Counters of a window or a turn: money in millionths of a dollar, so that sums are exact. */
 export interface Used {
@@ -44,7 +44,7 @@ export function capsOf(settings: BudgetSettings, agent: string, period: Period |
   });
 }
 
-/** What is used of a measure, in the unit of its cap. */
+/** Returns the used amount of a measure, in the unit of its cap. */
 export const amountOf = ({ turns, tokens, micros }: Used, measure: Measure): number =>
   measure === "turns" ? turns : measure === "tokens" ? tokens : micros / 1_000_000;
 
@@ -66,7 +66,7 @@ export function priceOf(prices: Readonly<Record<string, Price>> = {}, model = ""
 
 const natural = (value: number | undefined): number => (value !== undefined && Number.isFinite(value) && value > 0 ? value : 0);
 
-/** Tokens and money of a usage: by the price table, else as the engine tells. `unpriced` where nobody knows what it costs. */
+/** Returns tokens and money of a usage: by the price table, else as the engine reports. `unpriced` if the cost is unknown. */
 export function spentOf(usage: Usage, price: Price | undefined): { readonly tokens: number; readonly micros: number; readonly unpriced?: true } {
   const [input, output, read, create] = [usage.input, usage.output, usage.cacheRead, usage.cacheCreate].map(natural) as [number, number, number, number];
   const tokens = Math.round(input + output + read + create);

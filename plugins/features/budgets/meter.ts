@@ -26,18 +26,18 @@ export interface Warning extends Cap {
   readonly amount: number;
 }
 
-/** A window with what is used of it and its caps, for people. */
+/** A window with its usage and its caps, for people. */
 export interface Standing extends WindowRow {
   readonly caps: readonly Cap[];
 }
 
-/** What the counters stand on. */
+/** Dependencies of the counters. */
 export interface MeterDeps {
   readonly store: Pick<Store, "collection" | "commit">;
   readonly windows: Windows;
   settings(): BudgetSettings;
   warn(warning: Warning): void;
-  /** Nobody knows what a model costs, and money is capped. */
+  /** Called when money is capped and the price of a model is unknown. */
   unpriced(model: string | undefined): void;
   now?: () => number;
 }
@@ -130,7 +130,7 @@ export class Meter {
     for (const { value } of rows)
       for (const { measure, cap, setting } of capsOf(this.#deps.settings(), value.agent, value.period)) {
         const amount = amountOf(value, measure);
-        // What runs again after a restart was let in once.
+        // A task that is resumed after a restart was admitted before.
         if (amount < cap || (measure === "turns" && !starts)) continue;
         const whose = value.agent === ALL ? "all agents together" : `the agent '${value.agent}'`;
         return `The budget of ${whose} is used up: ${shareWords(amount, cap, measure)} in this ${value.period} (${setting}). There is room again at ${new Date(value.to).toISOString()}; or raise the setting.`;

@@ -7,7 +7,7 @@ import { Windows } from "./windows.ts";
 /** A month of days is kept, for looking back. */
 const KEPT_MS = 35 * 86_400_000;
 
-/** What the plugin has open while it runs. */
+/** Resources of the running plugin. */
 export interface Opened {
   readonly meter: Meter;
   /** Counts what a daemon that died over a turn has left uncounted. */
@@ -55,7 +55,7 @@ export function openBudgets(
     async settle() {
       for (const { id, agent } of await meter.open()) {
         const trace = await ctx.traces.get(id);
-        // What is taken up again is counted when it runs.
+        // A resumed task is counted when it runs.
         if (trace?.status === "in-flight") continue;
         await meter.count(id, agent, trace?.usage, trace?.model, true);
       }

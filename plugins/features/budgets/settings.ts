@@ -1,6 +1,6 @@
 import type { ObjectSchema, Schema, SectionProblem } from "@svc/sdk";
 
-/** What may be used in a window, or in one run. */
+/** Limits of a window, or of one run. */
 export interface Caps {
   readonly turns?: number;
   readonly tokens?: number;
@@ -80,7 +80,7 @@ export const BUDGETS: ObjectSchema = {
   },
 };
 
-/** What the schema cannot say. */
+/** Checks that the schema cannot express. */
 export function checkBudgets(section: BudgetSettings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
   const { agents: own = {}, all, eachAgent, prices = {} } = section;
   const money = [all, eachAgent, ...Object.values(own)].some((budget) =>

@@ -3,7 +3,7 @@ import { amountOf, amountWords, capsOf, priceOf, spentOf } from "./caps.ts";
 import type { Meter } from "./meter.ts";
 import type { BudgetSettings } from "./settings.ts";
 
-/** What watching a turn stands on. */
+/** Dependencies of watching a turn. */
 export interface WatchDeps {
   readonly ctx: Pick<PluginContext, "log" | "signal" | "tasks">;
   readonly meter: Meter;

@@ -115,7 +115,7 @@ interface Branch {
   readonly reports: readonly Branch[];
 }
 
-/** Those who report to nobody of the chart are its roots. `svc config check` refuses circles; what is in one stands under nobody. */
+/** Returns the tree of people: those without a superior in the chart are its roots. `svc config check` refuses cycles; members of one are omitted. */
 function branchesOf(people: People): readonly Branch[] {
   const below = new Map<string | undefined, Person[]>();
   for (const person of people.list()) {

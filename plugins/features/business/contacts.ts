@@ -3,13 +3,13 @@ import type { ContactSettings } from "./settings.ts";
 
 type Key = "senderId" | "username" | "chatId";
 
-/** Which of an entry's facts finds it: the one that says most. */
+/** Keys by which an entry is found, the most specific first. */
 const KEYS: readonly Key[] = ["senderId", "username", "chatId"];
 
 const plain = (username: string): string => username.replace(/^@/, "").toLowerCase();
 const keyOf = (channel: string, key: Key, value: string): string => JSON.stringify([channel, key, value]);
 
-/** What an entry says of an address: a sender's id more than a chat, a chat more than a handle. */
+/** Weight of an entry's match: a sender's id more than a chat, a chat more than a handle. */
 const weightOf = ({ senderId, chatId, username }: ContactSettings): number =>
   (senderId === undefined ? 0 : 4) + (chatId === undefined ? 0 : 2) + (username === undefined ? 0 : 1);
 

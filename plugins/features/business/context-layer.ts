@@ -4,7 +4,7 @@ import type { Layer, People, Turn } from "@svc/sdk";
 const PRIORITY = 3.6;
 const MOST_REPORTS = 20;
 
-/** What the turn's agent is told of its place in the chart and of who writes; undefined where there is nothing. */
+/** Layer with the agent's place in the chart and the author of the message; undefined without either. */
 export function businessLayer({ agent, messages: [message] }: Pick<Turn, "agent" | "messages">, people: People): Layer | undefined {
   const lines = [...placeOf(agent.id, people), ...writerOf(message, people)];
   return lines.length === 0 ? undefined : { name: "business", priority: PRIORITY, text: ["Business:", ...lines].join("\n") };

@@ -5,13 +5,13 @@ export const GATE_VARIABLE = "INTENT_PM_GATE_ENABLED";
 /** Whether a value of the variable switches the gate on: `true` does, and nothing else. */
 export const isGateOn = (value: string | undefined): boolean => value === "true";
 
-/** What the gate asks about a message. */
+/** Dependencies of the gate. */
 export interface GateDeps {
   readonly people: Pick<People, "project" | "whois">;
   isAgent(id: string): boolean;
 }
 
-/** What the gate says of a message: `pass` where it is none of its business, else who has it, or why nobody does. */
+/** Decision of the gate about a message: `pass` if it does not apply, else the project manager, or why there is none. */
 export type Verdict = { readonly pass: true } | { readonly pm: string } | Rejection;
 
 /**

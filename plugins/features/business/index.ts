@@ -7,7 +7,7 @@ import { BUSINESS, type BusinessSettings, checkBusiness } from "./settings.ts";
 /** Before plugins that choose an agent by the message's words. */
 const FIRST = -1_000;
 
-/** Who is who (001:L250): chart, projects and contacts, as the service `people`; and the gate of the project managers. */
+/** People of the business (001:L250): chart, projects and contacts, as the service `people`; and the gate of the project managers. */
 export default definePlugin<BusinessSettings>({
   kind: "feature",
   name: "business",
@@ -24,7 +24,7 @@ export default definePlugin<BusinessSettings>({
     });
     const value = ctx.env(GATE_VARIABLE);
     if (!isGateOn(value)) {
-      // Who has written 1 or TRUE believes that it is on.
+      // Values such as 1 or TRUE do not switch it on: warn.
       if (value !== undefined && value !== "false") ctx.log.warn({ value }, `${GATE_VARIABLE} is not exactly 'true': the gate of project managers is off`);
       return {};
     }

@@ -4,7 +4,7 @@ import { Contacts } from "./contacts.ts";
 import type { BusinessSettings, EntrySettings } from "./settings.ts";
 import { daysOf, workingAt } from "./window.ts";
 
-/** Who is who by one section. A contact without a client has that of its project. */
+/** Creates the service `people` of one section. A contact without a client has that of its project. */
 export function createPeople({ timezone = "UTC", orgChart = {}, projects = [], contactMap = [] }: BusinessSettings): People {
   const persons = new Map(Object.entries(orgChart).map(([id, entry]) => [id, personOf(id, entry, timezone)]));
   const byProject = new Map<string, Project>(projects.map((project) => [project.id, project]));

@@ -120,7 +120,7 @@ export const BUSINESS: ObjectSchema = {
 
 const error = (path: string, message: string): SectionProblem => ({ path, message, severity: "error" });
 
-/** What the schema cannot say. */
+/** Checks that the schema cannot express. */
 export function checkBusiness(section: BusinessSettings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
   const { orgChart = {}, projects = [], contactMap = [] } = section;
   const known = new Set([...agents, ...Object.keys(orgChart)]);

@@ -31,7 +31,7 @@ export const daysOf = (days: string | readonly string[] = "mon-fri"): readonly n
 
 const formats = new Map<string, Intl.DateTimeFormat>();
 
-/** What the clock on the wall of a time zone shows: `day` is 1 to 7, `date` counts days. */
+/** Returns the wall clock of a time zone: `day` is 1 to 7, `date` counts days. */
 function wallClock(at: number, timezone: string): { readonly minutes: number; readonly day: number; readonly date: number } {
   let format = formats.get(timezone);
   if (format === undefined) {
@@ -55,7 +55,7 @@ function isOpen({ start, end, days, timezone }: WorkingWindow, at: number): bool
   const [from, to] = [minutesOf(start), minutesOf(end)];
   const today = days.includes(day);
   if (from < to) return today && minutes >= from && minutes < to;
-  // Over midnight: what is left of the window that started yesterday counts too.
+  // Over midnight: the rest of yesterday's window counts too.
   return (today && minutes >= from) || (days.includes(dayBefore(day)) && minutes < to);
 }
 
@@ -70,7 +70,7 @@ function momentOf(date: number, minutes: number, timezone: string): number {
   };
   const wanted = date * DAY_MINUTES + minutes;
   const about = wanted - (wall(wanted * MINUTE_MS) - wanted);
-  // Clocks are set by three hours at most; what is found is checked, so that more is only a change that is told late.
+  // Clocks change by three hours at most; the result is verified, so that a larger change is only reported late.
   let at = (about - 180) * MINUTE_MS;
   const end = (about + 180) * MINUTE_MS;
   for (const step of [15 * MINUTE_MS, MINUTE_MS]) {

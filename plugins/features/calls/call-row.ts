@@ -6,12 +6,12 @@ export type Place = Pick<Target, "channel" | "chat" | "account">;
 /** Why a call has ended. */
 export type EndReason = "hung up" | "declined" | "missed" | "limit" | "failed" | "restarted";
 
-/** How a call ended. */
+/** End of a call. */
 export interface Ending {
   readonly reason: EndReason;
-  /** Who ended it, for people. */
+  /** Who ended it, as text for people. */
   readonly by?: string;
-  /** What went wrong, for people. */
+  /** Error, as text for people. */
   readonly words?: string;
 }
 
@@ -24,7 +24,7 @@ export interface CallRow {
   readonly agent: string;
   /** The daemon that serves it: it holds a lease of this name. */
   readonly owner: string;
-  /** Who rings: a peer, this machine, or the agent. */
+  /** Caller: a peer, this machine, or the agent. */
   readonly caller: string;
   /** The person at the other end, as far as it is known. */
   readonly person: string;
@@ -42,7 +42,7 @@ export interface CallRow {
   readonly end?: Ending;
   /** Notices with choices that went out, and where to. */
   readonly rings: readonly (Place & { readonly delivery: string })[];
-  /** Who took the call where it rang. */
+  /** Who took the call, and on which surface. */
   readonly answered?: { readonly by: string; readonly surface: string };
   /** Lines of the transcript: said, on their way to the chat (`sending` to `said`), and there. */
   readonly said: number;
@@ -61,7 +61,7 @@ export interface Line {
   readonly text: string;
 }
 
-/** What the pages and the command line see of a call. */
+/** View of a call for pages and the command line. */
 export interface CallView
   extends Pick<CallRow, "id" | "kind" | "direction" | "agent" | "caller" | "person" | "why" | "state" | "said" | "frames" | "end" | "answered"> {
   /** ISO 8601. */
@@ -105,7 +105,7 @@ export function durationWords(ms: number): string {
   return minutes === 0 ? `${seconds} s` : `${minutes} min ${seconds % 60} s`;
 }
 
-/** How a call ended, in a few words. */
+/** Describes the end of a call in a few words. */
 export function endWords({ end, startedAt, endedAt, limitAt }: Pick<CallRow, "end" | "startedAt" | "endedAt" | "limitAt">): string {
   if (end === undefined) return "not ended";
   const { reason, by, words } = end;

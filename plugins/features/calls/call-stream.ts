@@ -6,12 +6,12 @@ interface Told {
   readonly data: unknown;
 }
 
-/** What is kept for a page that comes back. */
+/** Number of messages kept for a page that reconnects. */
 const MOST_KEPT = 500;
 /** Pages of one call that listen at once; the oldest goes. */
 const MOST_STREAMS = 4;
 
-/** What a page hears of its call, numbered: one that was cut off gets what it has missed. */
+/** Numbered messages to a call's page: a reconnecting one gets the missed ones. */
 export class CallStream {
   readonly #told: Told[] = [];
   readonly #streams = new Set<EventStream>();
@@ -62,12 +62,12 @@ export class CallStream {
     if (this.#streams.size === 0) this.#leftAt = this.#now();
   }
 
-  /** How long nobody has listened, after somebody had; undefined while somebody does, and before. */
+  /** Time since the last listener left; undefined while there is one, and before the first. */
   get aloneMs(): number | undefined {
     return this.#leftAt === undefined ? undefined : this.#now() - this.#leftAt;
   }
 
-  /** Tells whether the connection still holds: proxies close what is silent. */
+  /** Sends a keep-alive: proxies close silent connections. */
   beat(): void {
     for (const stream of this.#streams) if (!stream.comment("still there")) this.#left(stream);
   }

@@ -36,7 +36,7 @@ interface Session {
 const ANSWER_MS = 30_000;
 /** Frames of a session that wait for their agent; more would be pictures of long ago. */
 const MOST_WORKING = 4;
-/** What the largest picture may have that engines are handed. */
+/** Size limit of a picture that is passed to engines. */
 export const FRAME_BYTES = 5 * 1024 * 1024;
 
 type Context = Pick<PluginContext, "files" | "jobs" | "log" | "tasks">;
@@ -108,7 +108,7 @@ export function createCamera(ctx: Context, rows: Collection<FrameRow>, rules: ()
     await clean(taskId, call);
   }
 
-  /** The kernel keeps files of messages with their task; a frame is nobody's but the turn's (CHAN-09). A task that goes on later keeps its own. */
+  /** The kernel stores files of messages with their task; a frame belongs to its turn only (CHAN-09). A task that continues later keeps its own. */
   async function clean(taskId: string, call: string): Promise<void> {
     try {
       if (ctx.tasks.running().some(({ id }) => id === taskId) || ctx.tasks.queued().some(({ id }) => id === taskId)) return;

@@ -5,7 +5,7 @@ import type { LiveCall } from "./live-call.ts";
 /** The name by which pictures of a session come in and agents' words go to its page. */
 export const CHANNEL = "calls";
 
-/** The chat of a call: agents' words stand on its page and in its transcript; nobody hears them. */
+/** The chat of a call: agents' text appears on its page and in its transcript; no messages arrive from it. */
 export function callChannel(
   opened: () => Promise<{ live(id: string): LiveCall | undefined; readonly camera: Camera; late(id: string, text: string, key: string): Promise<boolean> }>,
 ): Channel {

@@ -10,7 +10,7 @@ const HOUR_MS = 3_600_000;
 const KEY = "rings";
 const TRIES = 20;
 
-/** How often agents have rung people: one count for calls and camera asks, kept over restarts (CHAN-09). */
+/** Rate limit of agents calling people: one count for calls and camera requests, kept over restarts (CHAN-09). */
 export interface HourlyLimit {
   /** Counts one more, or throws `SVC_CALLS_HOUR` with when the next one may ring. */
   take(): Promise<void>;
@@ -23,7 +23,7 @@ export function openHourlyLimit(rows: Collection<Hours>, most: () => number, now
       for (let tries = 0; ; tries += 1) {
         const row = await rows.get(KEY);
         const at = now();
-        // What stands ahead of a clock that was set back counts as now.
+        // Entries in the future, after a clock was set back, count as now.
         const used = (row?.value.at ?? []).map((one) => Math.min(one, at)).filter((one) => one > at - HOUR_MS);
         if (used.length >= most()) {
           const free = (used[used.length - most()] as number) + HOUR_MS;

@@ -9,7 +9,7 @@ import { callTools } from "./tools.ts";
 
 const SWEEP_MS = 3_600_000;
 
-/** Who rings whom (CHAN-09): signalling, pages, rings on channels, transcripts, camera sessions. The media are the channel webrtc's. */
+/** Calls between agents and people (CHAN-09): signalling, pages, rings on channels, transcripts, camera sessions. The channel webrtc provides the media. */
 export default definePlugin<CallsSettings>({
   kind: "feature",
   name: "calls",
@@ -34,7 +34,7 @@ export default definePlugin<CallsSettings>({
     ctx.provide.files(ASSETS);
     for (const route of [...placingRoutes(open), ...callRoutes(open, ctx), ...pageRoutes()]) ctx.provide.route(route);
     for (const tool of callTools(open, () => settings, ctx)) ctx.provide.tool(tool);
-    ctx.hooks.inbound.tap(async (message) => (message.choice === undefined ? undefined : (await open()).chatAnswer(message)));
+    ctx.hooks.inbound.tap((message) => (message.choice === undefined ? undefined : open().then((calls) => calls.chatAnswer(message))));
     return {
       async start() {
         channel.ready();

@@ -3,7 +3,7 @@ import { type CallRow, type Ending, endWords, type Line, viewOf } from "./call-r
 import { CallStream } from "./call-stream.ts";
 import { fail } from "./errors.ts";
 
-/** What one call stands on. */
+/** Dependencies of one call. */
 export interface CallDeps {
   readonly ctx: Pick<PluginContext, "events" | "jobs" | "log" | "store">;
   readonly now: () => number;
@@ -14,9 +14,9 @@ export interface CallDeps {
   ringMs(): number;
   /** A line was stored. */
   grown(call: LiveCall): void;
-  /** It runs. */
+  /** The call has begun. */
   begun(call: LiveCall): void;
-  /** It has ended, and the row says so. */
+  /** The call has ended, and its row is stored. */
   ended(call: LiveCall): void;
 }
 
@@ -32,7 +32,7 @@ const ALONE_MS = 30_000;
 const BEAT_MS = 15_000;
 const MOST_CANDIDATES = 100;
 const MOST_RESTARTS = 50;
-/** What one utterance may have; more is no speech. */
+/** Limit of one utterance; a longer text is not speech. */
 const LINE_CHARS = 4_000;
 
 /** The media cannot take a call: a relay refuses its login, or too many are open. */
@@ -70,7 +70,7 @@ export class LiveCall {
     return this.#row;
   }
 
-  /** It has ended, or is about to. */
+  /** The call has ended, or is ending. */
   get over(): boolean {
     return this.#ending !== undefined;
   }
@@ -147,7 +147,7 @@ export class LiveCall {
     return this.#media.restart(offer);
   }
 
-  /** Words of somebody in this call. While it ends, the media still hands out what was said before; what comes later is nobody's. */
+  /** Records a text of a participant. While the call ends, the media still delivers earlier speech; later speech is dropped. */
   heard(who: string, text: string, atMs = this.#deps.now() - (this.#row.startedAt ?? this.#deps.now())): void {
     const words = text.replace(/\s+/g, " ").trim().slice(0, LINE_CHARS);
     if (this.#closed || words === "") return;
@@ -186,7 +186,7 @@ export class LiveCall {
     );
     const row = { ...this.#row, ...over };
     this.stream.tell("ended", { ...viewOf(row), words: endWords(row) });
-    // What was said up to now still becomes words.
+    // Speech up to now is still transcribed.
     await this.#media?.close(end.reason).catch((error) => log.warn({ call: row.id, err: error }, "the media of a call did not end well"));
     this.#media = undefined;
     this.#closed = true;
@@ -209,7 +209,7 @@ export class LiveCall {
         if (this.over) return;
         this.stream.tell("media", { state });
         if (state === "connected") this.#connected = true;
-        // What fails while the offer is still answered rejects there.
+        // A failure before the offer is answered rejects there.
         if (state === "failed") void this.end({ reason: "failed", words: reason ?? "the connection was lost" });
         if (state === "closed") void this.end({ reason: "hung up", by: this.#row.person });
       },
@@ -240,13 +240,13 @@ export class LiveCall {
     return done;
   }
 
-  /** Nobody came in time, also not in the time that somebody who took it was given. */
+  /** The call was not taken in time, nor in the extra time after it was taken. */
   #missed(): unknown {
     const { state, ringUntil } = this.#row;
     return state === "ringing" && !this.#opening && this.#deps.now() >= ringUntil && this.end({ reason: "missed" });
   }
 
-  /** By the wall clock; what is due when it has ended does nothing. */
+  /** By the wall clock; a timer that fires after the end does nothing. */
   #at(time: number, run: () => unknown): void {
     if (this.over) return;
     this.#timers.push(

@@ -78,7 +78,7 @@ describe("offers", () => {
     const at = stage();
     const ringing = await at.joined();
     const { id, bearer } = await at.running();
-    const restart = (call: string, headers: Record<string, string>, offer: unknown = OFFER) => at.post(`/calls/${call}/restart`, { offer }, headers);
+    const restart = (call: string, as: object, offer: unknown = OFFER) => at.post(`/calls/${call}/restart`, { offer }, as);
     expect((await restart(ringing.id, at.as(ringing.bearer))).status).toBe(409);
     expect((await restart(id, at.as(ringing.bearer))).status).toBe(403);
     expect((await restart(id, {})).status).toBe(401);

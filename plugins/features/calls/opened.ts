@@ -32,14 +32,14 @@ export interface Opened {
   chatAnswer(message: Inbound): Promise<Rejection | undefined>;
   /** Words of an agent that come when their call is over: false where nowhere is set for them. */
   late(id: string, text: string, key: string): Promise<boolean>;
-  /** Ends what a daemon that died has left, tells what is owed, forgets what is old. */
+  /** Ends calls of a dead daemon, sends pending reports, deletes old rows. */
   recover(): Promise<void>;
   /** Ends all calls: the daemon stops. */
   close(): Promise<void>;
 }
 
 const MOST_LIVE = 32;
-/** How long a daemon that is gone counts as there. */
+/** Time for which a dead daemon counts as present. */
 const LEASE_MS = 30_000;
 const MINUTE_MS = 60_000;
 
@@ -48,7 +48,7 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
   const rows = ctx.store.collection<CallRow>(ROWS, { indexes: ["live", "owed", "at"] });
   const lines = ctx.store.collection<Line>(LINES, { indexes: ["call"] });
   const calls = new Map<string, LiveCall>();
-  /** This daemon, until it ends: who can have its lease knows that it is gone. */
+  /** Id of this daemon, until it ends: a daemon that can get its lease knows that it is gone. */
   const owner = randomUUID();
   let lease: Promise<Lease> | undefined;
   /** Calls that are on their way into `calls`. */
@@ -182,7 +182,7 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
   return opened;
 }
 
-/** Where this daemon listens, by its configuration: for links that are sent when nobody has asked by HTTP. */
+/** Returns this daemon's own address by its configuration: for links that are sent outside of an HTTP request. */
 async function ownAddress({ settings }: Pick<Context, "settings">): Promise<string> {
   // A kernel that another program embeds may have no file.
   const { node = {} } = await settings.read().then(

@@ -5,7 +5,7 @@ import type { HttpRoute } from "@svc/sdk";
 /** Scripts and styles of the pages. */
 export const ASSETS = { prefix: "/call-page", folder: "ui", guard: "open" } as const;
 
-/** A page loads files of this server alone, may not be framed, and tells nobody where it is. */
+/** A page loads files of this server only, must not be framed, and sends no referrer. */
 const HEADERS = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",

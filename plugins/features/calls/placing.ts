@@ -12,13 +12,13 @@ export interface Wanted {
   readonly to?: string;
   readonly agent?: string;
   readonly why?: string;
-  /** Who asks, as the person at this machine says it. */
+  /** Name of the person at this machine who places the call. */
   readonly by?: string;
   /** The address by which the daemon was asked. */
   readonly host?: string;
 }
 
-/** What decides about a call that is wanted. */
+/** Inputs of the decision about a requested call. */
 export interface Placing {
   readonly ctx: Pick<PluginContext, "agents">;
   readonly rules: CallSettings;

@@ -2,28 +2,28 @@ import type { Collection } from "@svc/sdk";
 import type { CallRow, Line } from "./call-row.ts";
 import type { LiveCall } from "./live-call.ts";
 
-/** What the end of a call is told from: a live one, or its row. */
+/** Call whose end is reported: a live one, or its row. */
 export type Ended = Pick<LiveCall, "row" | "change">;
 
-/** How long calls and their transcripts are kept. */
+/** Retention of calls and their transcripts. */
 const KEPT_MS = 30 * 86_400_000;
-/** What nobody could be told of in that time is not told. */
+/** Reports that could not be sent in this time are dropped. */
 const OWED_MS = 86_400_000;
 const PAGE = 1_000;
 
-/** What a look through the stored calls stands on. */
+/** Dependencies of recovering stored calls. */
 export interface Recovery {
   readonly rows: Collection<CallRow>;
   readonly lines: Collection<Line>;
   readonly now: number;
   /** Calls of this process. */
   isLive(id: string): boolean;
-  /** The daemon of that name is gone: nobody else serves its calls. */
+  /** Whether the daemon of that name is gone, so that its calls have no owner. */
   isGone(owner: string): Promise<boolean>;
   settle(owner: Ended): Promise<void>;
 }
 
-/** Ends what a daemon that died has left, tells what is owed, and forgets what is old. */
+/** Ends calls of a dead daemon, sends pending reports, and deletes old rows. */
 export async function recoverCalls({ rows, lines, now, isLive, isGone, settle }: Recovery): Promise<void> {
   for (const { value } of await rows.list({ where: { live: 1 }, limit: PAGE }))
     if (!isLive(value.id) && (await isGone(value.owner)))

@@ -4,7 +4,7 @@ import { fail } from "./errors.ts";
 import type { LiveCall } from "./live-call.ts";
 import { bare } from "./transcript.ts";
 
-/** What is pressed names the call and the answer. */
+/** Payload of a button: the call and the answer. */
 const CHOICE = /^(c[0-9a-f]{12})\.(answer|decline)$/;
 
 type Context = Pick<PluginContext, "agents" | "log" | "tasks">;
@@ -45,7 +45,7 @@ function ringWords({ agents }: Context, { kind, direction, agent, caller, why, r
   return `${asks}${why === undefined ? "" : `: ${bare(why)}`}\n\nAnswer within ${seconds} s.`;
 }
 
-/** What answers on chat need. */
+/** Dependencies of answering on chat. */
 export interface Answering {
   readonly ctx: Context;
   live(id: string): LiveCall | undefined;

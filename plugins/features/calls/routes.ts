@@ -19,7 +19,7 @@ const CANDIDATE = {
         {
           type: "object",
           required: ["candidate"],
-          // What `RTCIceCandidate.toJSON` gives grows with browsers.
+          // `RTCIceCandidate.toJSON` gains fields with new browsers.
           additionalProperties: true,
           properties: {
             candidate: { type: "string", maxLength: 1_000 },
@@ -32,7 +32,7 @@ const CANDIDATE = {
     },
   },
 } as const;
-/** A session description is some 5 KB; what is larger is none. */
+/** Limit of a session description, which usually has some 5 KB. */
 const OFFER_BYTES = 65_536;
 const SMALL_BYTES = 4_096;
 
@@ -77,7 +77,7 @@ export function callRoutes(open: () => Promise<Opened>, ctx: Pick<PluginContext,
     };
   };
 
-  /** What a page needs to begin; the passwords of relays are in it. */
+  /** Returns the data with which a page begins; it contains the passwords of relays. */
   const mediaFor = (call: LiveCall) => {
     const media = mediaOf(ctx.services);
     const { camera } = media.settings();
@@ -92,7 +92,7 @@ export function callRoutes(open: () => Promise<Opened>, ctx: Pick<PluginContext,
     {
       method: "POST",
       path: "/calls/:id/join",
-      // Who has the code of the link may join: it is what is judged here.
+      // The code of the link is the credential: it is verified here.
       guard: "open",
       maxBytes: SMALL_BYTES,
       body: { type: "object", additionalProperties: false, required: ["code"], properties: { code: text(100) } },

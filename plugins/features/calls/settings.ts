@@ -31,7 +31,7 @@ export const CALLS: ObjectSchema = {
   },
 };
 
-/** What the schema cannot say: an agent that nobody knows rings nobody. */
+/** Checks that the schema cannot express: an unknown agent cannot call. */
 export function checkCalls({ allow }: CallsSettings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
   return allow.flatMap((id, at) =>
     id === "*" || agents.includes(id) ? [] : [{ path: `allow[${at}]`, message: `there is no agent '${id}'; see svc agent list` }],

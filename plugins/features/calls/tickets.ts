@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 
 const CODE = /^[A-Za-z0-9_-]{43}$/;
 
-/** What lets a page into one call. */
+/** Tickets that admit a page to one call. */
 export interface Tickets {
   /** A code for one link, good once and until then. A new one of the same call puts the earlier one out of force. */
   code(call: string, until: number): string;

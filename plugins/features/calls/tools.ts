@@ -14,7 +14,7 @@ const WHO = {
 const WHY = { type: "string", minLength: 1, maxLength: 500, description: "what it is about, in a few words that the person reads" } as const;
 const LOOK_MS = 250;
 
-/** What agents that may ring people are offered. */
+/** Tools of agents that may call people. */
 export function callTools(open: () => Promise<Opened>, settings: () => CallsSettings, { log }: Pick<PluginContext, "log">): readonly AgentTool[] {
   const may = (agent: string) => mayRing(settings().allow, agent);
   const ringTool = (name: string, kind: "call" | "camera", description: string): AgentTool => ({

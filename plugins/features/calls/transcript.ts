@@ -2,7 +2,7 @@ import { type Collection, codeOf, type PluginContext, reasonOf } from "@svc/sdk"
 import { durationWords, type Line, type Place } from "./call-row.ts";
 import type { LiveCall } from "./live-call.ts";
 
-/** How long lines gather before they go out as one message. */
+/** Time in which lines are batched into one message. */
 const GATHER_MS = 2_000;
 const MOST_LINES = 1_000;
 
@@ -10,7 +10,7 @@ const MOST_LINES = 1_000;
 export interface Transcript {
   /** A line was stored: it goes out soon. */
   grown(call: LiveCall): void;
-  /** Sends what has not gone out; resolves when the outbox has it, or when nobody takes it. */
+  /** Sends the pending lines; resolves when the outbox has them, or when there is no destination. */
   send(call: TranscriptOwner, place: Place | undefined): Promise<void>;
   lines(call: string): Promise<readonly Line[]>;
 }

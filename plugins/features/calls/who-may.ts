@@ -13,7 +13,7 @@ export function mayRing(allow: readonly string[], agent: string): boolean {
   return allow.includes(agent) || allow.includes("*");
 }
 
-/** Who places a call, as the guards have established it. */
+/** Person or program that places a call, as the guards have established it. */
 export interface Placer {
   /** A peer of the mesh; undefined for this machine. */
   readonly peer?: string;

@@ -3,7 +3,7 @@ import { quoted } from "@svc/sdk/foreign-text";
 import { type CallRow, endWords, type Line, type Place } from "./call-row.ts";
 import { bare, deliverOnce, sizeWords, type Transcript, type TranscriptOwner } from "./transcript.ts";
 
-/** What the end of a call needs. */
+/** Dependencies of the end of a call. */
 export interface WrapUp {
   readonly ctx: Pick<PluginContext, "agents" | "log" | "tasks" | "services">;
   readonly transcript: Transcript;
@@ -14,7 +14,7 @@ export interface WrapUp {
 
 const TRANSCRIPT_CHARS = 60_000;
 
-/** Tells everybody how a call ended: once, over restarts, by the keys of what is sent. */
+/** Reports the end of a call to all places: once, over restarts, by the idempotency keys of the messages. */
 export async function wrapUp(owner: TranscriptOwner & { readonly row: CallRow }, { ctx, transcript, place, summary }: WrapUp): Promise<void> {
   const { row } = owner;
   const words = endWords(row);
@@ -27,7 +27,7 @@ export async function wrapUp(owner: TranscriptOwner & { readonly row: CallRow },
   const what = row.kind === "camera" ? "Camera session" : "Call";
   const size = row.startedAt === undefined ? "" : row.kind === "camera" ? ` ${row.frames} pictures.` : ` ${sizeWords(row.said, lasted)}.`;
   const report = `${what} of ${name} with ${bare(row.person)} ${bare(words)}.${size}`;
-  // Where it rang the closed buttons say how a call ended that nobody took; one that was cut off is told of in any case.
+  // Where it rang, the closed buttons show the end of a call that was not taken; one that was cut off is reported in any case.
   const places = to !== undefined ? [to] : row.startedAt !== undefined || row.end?.reason === "restarted" ? row.rings : [];
   for (const target of places) await told(ctx, { target, agent: row.agent, text: report, key: `calls/${row.id}/end/${target.channel}/${target.chat}` });
   if (places.length === 0 && row.startedAt !== undefined) await ctx.services.get("notifier")?.notify({ title: what, text: report, key: `calls/${row.id}/end` });

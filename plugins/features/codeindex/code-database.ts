@@ -22,7 +22,7 @@ export interface Placed extends Definition {
 /** One agent's index. Everything here blocks its thread. */
 export interface CodeDatabase {
   readonly complete: boolean;
-  /** What was put in, by path. */
+  /** Indexed files by path. */
   known(): Map<string, { readonly mtimeMs: number; readonly size: number }>;
   /** Replaces files, all or none. */
   put(files: readonly (Stored & { readonly definitions: readonly Definition[]; readonly words: string })[]): void;

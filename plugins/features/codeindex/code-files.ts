@@ -43,7 +43,10 @@ export function* walk(root: string): Generator<readonly Seen[]> {
   }
 }
 
-/** The text of a file below the root, or why there is none. What is opened is asked where it is: a folder may have become a link meanwhile. */
+/**
+ * Reads the text of a file below the root, or returns why it cannot. The real path of the opened file is checked: a folder may have become a link
+ * meanwhile.
+ */
 export function readCode(
   root: string,
   path: string,

@@ -63,7 +63,7 @@ export async function indexCode(root: string, db: CodeDatabase, reader: Reader, 
   return { ...count, definitions, skipped, durationMs: Math.round(performance.now() - started), thread: threadId };
 }
 
-/** What is known of a file after it was read. */
+/** Reads a file and returns its index entry. */
 export async function fileOf(root: string, seen: Seen, reader: Reader): Promise<Put> {
   const nothing = (problem: string): Put => ({ ...seen, problem, definitions: [], words: "" });
   if (seen.size > LARGEST) return nothing(`it is larger than ${LARGEST} bytes`);

@@ -1,7 +1,7 @@
 import type { Placed } from "./code-database.ts";
 import type { Found } from "./definitions.ts";
 
-/** How far a run is. */
+/** Progress of a run. */
 export interface Progress {
   /** Files of code looked at. */
   readonly files: number;
@@ -21,7 +21,7 @@ export interface Finished extends Progress {
   readonly thread: number;
 }
 
-/** What is asked of the thread. `root`: the real path of the workspace; `file`: that of the index. */
+/** Requests to the worker thread. `root`: the real path of the workspace; `file`: that of the index. */
 export type Ask =
   | { readonly op: "index"; readonly root: string; readonly file: string }
   | { readonly op: "definition"; readonly file: string; readonly name: string; readonly limit: number }

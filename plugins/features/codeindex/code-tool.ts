@@ -4,10 +4,10 @@ import type { CodeThread } from "./code-thread.ts";
 
 const LIMIT = 50;
 const MOST = 200;
-/** What one answer may have: the agent's context is not endless. */
+/** Limit of one answer: the agent's context is limited. */
 const LONGEST = 16_000;
 
-/** What the tool works with. */
+/** Dependencies of the tool. */
 export interface CodeDesk {
   agentOf(id: string): Agent;
   /** The real path of the workspace, and of the index. */
@@ -15,7 +15,7 @@ export interface CodeDesk {
   readonly thread: CodeThread;
 }
 
-/** What of the tool is needed at a start. */
+/** Description of the tool, needed at the start. */
 export const CODE_TOOL: Omit<AgentTool, "run" | "for"> = {
   name: "svc_code",
   description:

@@ -99,12 +99,22 @@ describe("what code defines", () => {
   });
 
   it("places of a name leave out comments and strings, and code of any brokenness is read", async () => {
-    const reader = await createCodeReader();
+    const reader = await createCodeReader(600_000);
     await reader.load("typescript");
     const code = 'const add = 1;\n// add\nuse(add, "add");\nconst added = add;\n';
     expect(reader.places("typescript", code, "add").map(({ line }) => line)).toEqual([1, 3, 4]);
     for (const broken of ["class {{{{", "\u0000\ufffd", "}".repeat(10_000), "(".repeat(20_000), "a".repeat(100_000)])
       expect(Array.isArray(reader.definitions("typescript", broken))).toBe(true);
+  });
+
+  it("a file that takes too long is given up, and the next one is read as ever", async () => {
+    const reader = await createCodeReader(1_000);
+    await reader.load("typescript");
+    // Read to its end it would take hours: the time grows with the square of what is open.
+    const endless = "(".repeat(1_000_000);
+    expect(() => reader.definitions("typescript", endless)).toThrow("it takes longer than 1 s to read");
+    expect(() => reader.places("typescript", endless, "(")).toThrow("it takes longer than 1 s to read");
+    expect(reader.definitions("typescript", "function add() {}").map(({ name }) => name)).toEqual(["add"]);
   });
 
   it("knows languages by the end of a name", () => {

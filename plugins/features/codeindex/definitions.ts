@@ -8,7 +8,7 @@ export interface Definition {
   /** From 1. */
   readonly line: number;
   readonly endLine: number;
-  /** What it stands in: `Shop.Cart`. Empty at the top. */
+  /** Enclosing definition: `Shop.Cart`. Empty at the top. */
   readonly container: string;
   /** Its first line. */
   readonly text: string;

@@ -7,9 +7,9 @@ import { LANGUAGES } from "./languages.ts";
 
 /** Reads code: the grammars are WebAssembly, loaded with the first file of their language. Belongs into a thread of its own: it blocks. */
 export interface CodeReader {
-  /** What the code defines, in the order of its lines. */
+  /** Returns the definitions of the code, in the order of its lines. Throws if that takes longer than 10 s. */
   definitions(language: string, code: string): readonly Definition[];
-  /** Where a name stands in the code, without comments and strings. */
+  /** Where a name stands in the code, without comments and strings. Throws as `definitions` does. */
   places(language: string, code: string, name: string): readonly Found[];
 }
 
@@ -18,8 +18,17 @@ interface Loaded {
   readonly query: TreeSitter.Query;
 }
 
+interface Reading {
+  matches(root: TreeSitter.Node): readonly TreeSitter.QueryMatch[];
+  /** Throws if the time for the file is over. */
+  requireTime(): void;
+}
+
+/** For one file: code takes some ms; what is nested without end, or no code, takes time that grows with the square of its length. */
+const MOST_MS = 10_000;
+
 /** Loads what reads code. */
-export async function createCodeReader(): Promise<CodeReader & { load(language: string): Promise<void> }> {
+export async function createCodeReader(mostMs = MOST_MS): Promise<CodeReader & { load(language: string): Promise<void> }> {
   const require = createRequire(import.meta.url);
   const folder = dirname(require.resolve("@vscode/tree-sitter-wasm"));
   const { Language, Parser, Query } = require("@vscode/tree-sitter-wasm") as typeof TreeSitter;
@@ -27,16 +36,30 @@ export async function createCodeReader(): Promise<CodeReader & { load(language: 
   const parser = new Parser();
   const loaded = new Map<string, Loaded>();
 
-  function parsed<T>(name: string, code: string, read: (root: TreeSitter.Node, query: TreeSitter.Query) => T): T {
+  function parsed<T>(name: string, code: string, read: (root: TreeSitter.Node, reading: Reading) => T): T {
     const grammar = loaded.get(name);
     if (grammar === undefined) throw new Error(`the grammar of ${name} is not loaded`);
     parser.setLanguage(grammar.language);
-    const tree = parser.parse(code);
-    if (tree === null) return read(undefined as never, grammar.query);
+    const until = performance.now() + mostMs;
+    let late = false;
+    const progressCallback = (): boolean => {
+      late = performance.now() > until;
+      return late;
+    };
+    const tooLong = () => new Error(`it takes longer than ${mostMs / 1000} s to read`);
+    const requireTime = (): void => {
+      if (progressCallback()) throw tooLong();
+    };
+    const matches = (root: TreeSitter.Node) => grammar.query.matches(root, { progressCallback });
+    let tree: TreeSitter.Tree | null = null;
     try {
-      return read(tree.rootNode, grammar.query);
+      tree = parser.parse(code, null, { progressCallback });
+      if (tree === null) throw tooLong();
+      const found = read(tree.rootNode, { matches, requireTime });
+      if (late) throw tooLong();
+      return found;
     } finally {
-      tree.delete();
+      tree?.delete();
       parser.reset();
     }
   }
@@ -48,13 +71,14 @@ export async function createCodeReader(): Promise<CodeReader & { load(language: 
       const language = await Language.load(readFileSync(join(folder, `tree-sitter-${known.grammar}.wasm`)));
       loaded.set(name, { language, query: new Query(language, known.query) });
     },
-    definitions: (name, code) => parsed(name, code, (root, query) => definitionsIn(query.matches(root), code)),
+    definitions: (name, code) => parsed(name, code, (root, { matches }) => definitionsIn(matches(root), code)),
     places: (language, code, name) =>
-      parsed(language, code, (root) => {
+      parsed(language, code, (root, { requireTime }) => {
         const lines = code.split("\n");
         const found: Found[] = [];
         for (const [row, line] of lines.entries()) {
           for (let at = line.indexOf(name); at !== -1; at = line.indexOf(name, at + name.length)) {
+            requireTime();
             const node = root.descendantForPosition({ row, column: at }, { row, column: at + name.length });
             if (node?.text === name && !/comment|string|text/.test(node.type)) found.push({ line: row + 1, text: line.trim() });
           }

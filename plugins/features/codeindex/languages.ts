@@ -191,5 +191,5 @@ const ENDINGS: Readonly<Record<string, readonly string[]>> = {
 };
 const BY_ENDING = new Map(Object.entries(ENDINGS).flatMap(([language, endings]) => endings.map((ending) => [ending, language] as const)));
 
-/** The language of a file by the end of its name; undefined for what is not indexed. */
+/** Returns the language of a file by its extension; undefined if it is not indexed. */
 export const languageOf = (path: string): string | undefined => BY_ENDING.get(path.slice(path.lastIndexOf(".") + 1).toLowerCase());

@@ -5,6 +5,7 @@ import { type CodeDatabase, openCodeDatabase, type Stored } from "./code-databas
 import { readCode } from "./code-files.ts";
 import { fileOf, indexCode } from "./code-indexer.ts";
 import type { Answers, Ask, Progress, Question } from "./code-protocol.ts";
+import type { Found } from "./definitions.ts";
 import { createCodeReader } from "./grammars.ts";
 
 // Grammars and SQLite block, and the daemon's loop must not: all of the work is in this thread.
@@ -35,7 +36,7 @@ function database(file: string): CodeDatabase {
   if (there !== undefined) return there;
   let made = openCodeDatabase(file);
   if (made === undefined) {
-    // It holds nothing that the workspace does not.
+    // The index holds nothing that the workspace lacks.
     for (const end of ["", "-wal", "-shm"]) rmSync(file + end, { force: true });
     made = openCodeDatabase(file);
   }
@@ -92,9 +93,19 @@ async function references(db: CodeDatabase, { root, name: asked, limit }: Extrac
     const read = readCode(root, path);
     if ("problem" in read || !read.text.includes(name)) continue;
     await code.load(language);
-    for (const { line, text } of code.places(language, read.text, name)) places.push({ path, line, text: text.slice(0, 200) });
+    for (const { line, text } of placesIn(code, language, read.text, name)) places.push({ path, line, text: text.slice(0, 200) });
   }
   return { places: places.slice(0, limit), more: places.length > limit || files.length > MOST_READ };
+}
+
+/** None in a file that has become one that cannot be read since it was indexed. */
+function placesIn(code: Awaited<typeof reader>, language: string, text: string, name: string): readonly Found[] {
+  try {
+    return code.places(language, text, name);
+  } catch (error) {
+    if (error instanceof Error && error.name === "RuntimeError") throw error;
+    return [];
+  }
 }
 
 /** Of a file as it is now: an agent asks about what it has just written. */

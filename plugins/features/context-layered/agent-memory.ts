@@ -13,7 +13,7 @@ export interface MemoryFile {
   readonly changedAt: string;
 }
 
-/** What an agent remembers, in files of its workspace that it owns (000:L253). */
+/** An agent's memory, in files of its workspace that it owns (000:L253). */
 export interface AgentMemory {
   /** `more`: there are others. */
   list(): Promise<{ readonly files: readonly MemoryFile[]; readonly more?: true }>;
@@ -31,7 +31,7 @@ export interface MemoryText {
   readonly file: string;
   readonly text: string;
   readonly size: number;
-  /** How many credentials were left out. */
+  /** Number of redacted credentials. */
   readonly redacted: number;
   /** The end is missing. */
   readonly cut?: true;

@@ -9,7 +9,7 @@ import { references } from "./references.ts";
 import { createRemark } from "./remark.ts";
 import { headed } from "./words.ts";
 
-/** How the context of turns is put together, with what is kept between them. */
+/** Assembly of the context of turns, with caches between them. */
 export interface Assembly {
   /** The context with what was said before in the chat; how the turn ends is noted there. */
   withPast(context: TurnContext, turn: Turn): TurnContext | Promise<TurnContext>;
@@ -59,7 +59,7 @@ export function createAssembly(ctx: PluginContext): Assembly {
     if (replaced) return;
     if (answer !== undefined) history.note(chat, { at, ...asked, answer });
     else {
-      // What was asked and half answered is what "go on" goes on from.
+      // Store the prompt and the partial answer: "go on" continues from there.
       const stopped = stoppedAnswer(result.errorKind, result.reply);
       if (stopped !== undefined) history.note(chat, { at, ...asked, answer: stopped });
     }
@@ -116,7 +116,7 @@ export function createAssembly(ctx: PluginContext): Assembly {
   return { withPast, fitted, settled: () => history.settled() };
 }
 
-/** What was said before: as messages for tiers that keep nothing, as a layer for a new session of one that does. */
+/** Returns the history: as messages for tiers that store none, as a layer for a new session of one that does. */
 function pastOf(context: TurnContext, { nativeSessions }: Turn): { readonly layers: readonly Layer[]; readonly messages: TurnContext["history"] } {
   const hint = context.strategy === undefined ? [wikiHint] : [];
   if (!nativeSessions) return { layers: hint, messages: context.history };

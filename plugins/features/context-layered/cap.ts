@@ -4,7 +4,7 @@ import { cut } from "./words.ts";
 /** 6000 tokens (000:L357) at 4 characters each (CTX-04). */
 export const CAP = 24_000;
 
-/** What is cut first stands first; layers of other names come where `undefined` stands. Channel rules, scope and identity are never cut. */
+/** Order of trimming, the first one first; layers of other names come at `undefined`. Channel rules, scope and identity are never trimmed. */
 const CUT_ORDER: readonly (string | undefined)[] = ["history", "wiki hint", undefined, "artifacts", "landscape", "intent", "references"];
 
 /** A rest shorter than this says nothing. */

@@ -7,7 +7,7 @@ const LOOKED_AT = 2_000;
 const PAGE = 200;
 const TWO_DAYS_MS = 2 * 86_400_000;
 
-/** How turns end that were stopped in the middle. */
+/** Ends of turns that were stopped in the middle. */
 const STOPPED: ReadonlySet<string> = new Set(["cancelled", "timeout", "cut"]);
 
 /** The answer of a turn that was stopped, as the history has it; undefined for a turn that ended otherwise. */

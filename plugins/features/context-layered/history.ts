@@ -7,13 +7,13 @@ import { cut, oneLine } from "./words.ts";
 export interface Exchange {
   /** Unix milliseconds. */
   readonly at: number;
-  /** Who asked, where more than one person may. */
+  /** Author of the request, in chats of several people. */
   readonly from?: string;
   readonly text: string;
   readonly answer: string;
 }
 
-/** Whose history it is: one file per agent, channel, chat and day (000:L35). */
+/** Key of a history: one file per agent, channel, chat and day (000:L35). */
 export interface Chat {
   readonly agent: string;
   readonly channel: string;
@@ -23,9 +23,9 @@ export interface Chat {
 /** A message of the past, as the context holds it. */
 type Said = TurnContext["history"][number];
 
-/** What was said in chats, in files that people can read. */
+/** Chat histories in files that people can read. */
 export interface History {
-  /** What was said yesterday and today, oldest first, the newest that fit into the cap of the context. At once for a chat that is cached. */
+  /** Returns messages of yesterday and today, oldest first, the newest that fit into the cap of the context. Synchronous for a cached chat. */
   recent(chat: Chat, now: number): readonly Said[] | Promise<readonly Said[]>;
   /** The same as it was at that time: read anew, without what was said later. */
   before(chat: Chat, time: number): Promise<readonly Said[]>;
@@ -74,7 +74,7 @@ export function createHistory(files: () => Confined, failed: (error: unknown) =>
   function load(chat: Chat, now: number): Past {
     const past = new Past();
     const days = Promise.all([now - DAY_MS, now].map((at) => readDay(fileOf(chat, at))));
-    // What is noted meanwhile waits: the files must not be read with it.
+    // Exchanges noted meanwhile wait: they must not be read from the files a second time.
     past.loading = days.then((read) => {
       for (const exchange of read.flat()) past.add(exchange);
       past.loading = undefined;
@@ -220,7 +220,7 @@ const STEP = CAP / 4;
 class Past {
   /** While its files are read. */
   loading: Promise<void> | undefined;
-  /** What was said meanwhile. */
+  /** Exchanges noted while loading. */
   readonly later: Exchange[] = [];
   readonly #exchanges: Exchange[] = [];
   /** Two for each exchange. */
@@ -270,7 +270,7 @@ class Past {
 /** As the lines of a layer. */
 export const asLines = (messages: readonly Said[]): string => messages.map(({ role, text }) => `${role === "user" ? "User" : "You"}: ${text}`).join("\n");
 
-/** How many characters a list has that we made ourselves, and stood before it: they need not be counted again. */
+/** Character counts of lists that this module created, so that they need not be counted again. */
 const known = new WeakMap<readonly Said[], { readonly characters: number; readonly before: number }>();
 
 /**
@@ -295,7 +295,7 @@ function from(messages: readonly Said[], characters: number, without: number): {
   return { messages: first === 0 ? messages : messages.slice(first), characters: left };
 }
 
-/** Who asks, for chats of several people. */
+/** Names the author, for chats of several people. */
 export const speakerOf = ({
   direct,
   sender,

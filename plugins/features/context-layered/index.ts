@@ -38,7 +38,7 @@ const memoryRead = (ctx: Lent) => ({
   },
 });
 
-/** What an agent's workspace says and what the agent remembers: read as protected (000:L253), changed by people of this machine. */
+/** Routes for the files of an agent's workspace and its memory: read as protected (000:L253), changed by people of this machine. */
 const workspaceRoutes = (ctx: Lent): readonly HttpRoute[] => [
   {
     method: "GET",
@@ -118,8 +118,8 @@ const workspaceRoutes = (ctx: Lent): readonly HttpRoute[] => [
 ];
 
 /**
- * What an agent is told on a turn (000:L35): the preamble that stays the same, and up to eight layers of this turn, within 6000 tokens.
- * For a turn that another strategy has built it adds the preamble and the layers without the past, and holds the cap.
+ * Context of a turn (000:L35): the preamble that stays the same, and up to eight layers of this turn, within 6000 tokens. For a turn that another
+ * strategy has built it adds the preamble and the layers without the history, and enforces the cap.
  */
 export default definePlugin({
   kind: "feature",

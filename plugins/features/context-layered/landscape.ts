@@ -5,7 +5,7 @@ const ROSTER = 40;
 /** Agents named of one peer. */
 const ROSTER_OF_PEER = 12;
 
-/** What is around an agent. */
+/** Surroundings of an agent. */
 export interface Surroundings {
   readonly agents: readonly Agent[];
   readonly node: string;
@@ -14,12 +14,11 @@ export interface Surroundings {
 }
 
 /**
- * The other agents of this node, the daemons of the mesh with their state, and the channels that messages can be sent on; how to reach them
- * where the agent can. Only what is there: a peer that is down is named as down, with a channel that does not send nothing can be done. Empty
- * where there is nothing around.
+ * The other agents of this node, the daemons of the mesh with their state, and the channels that messages can be sent on; how to reach them where the
+ * agent can. Only facts: a peer that is down is named as down, a channel that cannot send is omitted. Empty without surroundings.
  */
 export function landscape({ agent, actions: callable = [], messages }: Turn, { agents, node, peers = [], channels = [] }: Surroundings): Layer {
-  // What a restricted run is refused is nothing that it could be told to use.
+  // Do not mention actions that a restricted run is refused.
   const mayAct = (messages[0].options?.autonomy ?? "act") === "act" && agent.settings["permissionMode"] !== "plan";
   const actions = mayAct ? callable : [];
   const others = agents.filter(({ id }) => id !== agent.id);
@@ -31,7 +30,7 @@ export function landscape({ agent, actions: callable = [], messages }: Turn, { a
     peers.length > 0 && `Other machines of the mesh${by("mesh.delegate", "an agent there with the tool mesh_delegate {peer, agent, message}")}:`,
     ...peers.slice(0, ROSTER).map(peerLine),
     peers.length > ROSTER && `- and ${peers.length - ROSTER} more`,
-    // Whom strangers talk with writes to nobody of its own accord.
+    // An agent that talks with strangers must not write to others unprompted.
     ...(mayAct && agent.access !== "public" ? channelLines(channels) : []),
   ]);
 }
@@ -41,7 +40,7 @@ function agentLine({ id, name, systemPrompt = "" }: Agent): string {
   return `- ${id}${name === id ? "" : ` (${oneLine(name, 60)})`}${about === "" ? "" : `: ${about}`}`;
 }
 
-/** What a peer says of itself is foreign: names on one line, so many and no more. */
+/** A peer's description of itself is untrusted: names on one line, limited in number. */
 function peerLine({ name, state = "unknown", agents = [] }: ReturnType<Peers["list"]>[number]): string {
   const peer = `- ${oneLine(name, 60)}`;
   if (state === "down") return `${peer}: DOWN now, it cannot be asked`;

@@ -6,7 +6,7 @@ const QUOTED = 2_000;
 /** Facts that say what the message is attached to, and not where it was written. */
 const ATTACHED = /^(issue|merge_?request|pull_?request|mr|pr|commit|pipeline|note|discussion|url)/i;
 
-/** How the answer travels. Empty for a caller over HTTP who set no limits. */
+/** Delivery rules of the answer. Empty for an HTTP caller without limits. */
 export function channelRules({ messages, agent }: Turn): Layer {
   const [{ channel, options = {} }] = messages;
   return layer("channel rules", "Channel rules", [
@@ -49,7 +49,7 @@ export function identity({ agent }: Turn): Layer {
   return layer("identity", "Identity", [firstLine(agent.systemPrompt ?? "") || `You are ${oneLine(agent.name)}.`]);
 }
 
-/** What came with the message: files, the message it answers, the issue or merge request it stands at. */
+/** Attachments of the message: files, the message it answers, its issue or merge request. */
 export function artifacts({ messages }: Turn): Layer {
   return layer(
     "artifacts",

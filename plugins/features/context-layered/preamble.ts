@@ -6,12 +6,12 @@ const BOOTSTRAP = ["IDENTITY.md", "AGENTS.md", "USER.md"] as const;
 const MAX_BYTES = 1_048_576;
 /** Of each file, in characters: instructions, not a library. */
 const MAX_CHARACTERS = 16_000;
-/** How long what was read is used again: an edit counts from the next second on. */
+/** Lifetime of the cache: an edit takes effect within a second. */
 const FRESH_MS = 1_000;
 
 /**
- * What goes into the vendor's cached system prompt: the agent's whole prompt and its bootstrap files. Nothing of the turn is in it, so
- * that it is the same, byte for byte, until someone edits a file (CTX-03).
+ * Content of the vendor's cached system prompt: the agent's whole prompt and its bootstrap files. It contains nothing of the turn, so that it stays
+ * the same, byte for byte, until a file is edited (CTX-03).
  */
 export interface Preamble {
   /** At once when the files were looked at within the last second. */

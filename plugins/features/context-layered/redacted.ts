@@ -1,4 +1,4 @@
-// Each repetition before the telling part is bounded: agents write what is searched, and a text of hyphens must not hold the daemon up.
+// Each repetition before the keyword is bounded: agents write the searched text, and a text of hyphens must not block the event loop.
 /** Shapes of credentials that vendors give out, and values that stand behind a telling name. */
 const SHAPES: readonly RegExp[] = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,

@@ -22,7 +22,7 @@ const MAX_PAGE = 5 * 1_048_576;
 export function openReferences({ fetch }: Pick<PluginContext, "fetch">, agent: string, workspace: Confined, now: () => Date = () => new Date()): ReferenceBook {
   const today = () => now().toISOString().slice(0, 10);
 
-  /** What stands there now, or why nothing does. */
+  /** Returns the digest of the current content, or why there is none. */
   async function look(at: string): Promise<{ readonly digest: string } | { readonly reason: string }> {
     if (!isAddress(at)) {
       const looked = await digestOf(workspace, at);

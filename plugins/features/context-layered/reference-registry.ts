@@ -17,7 +17,7 @@ export interface Reference {
   /** A path below the workspace, with or without `#part`, or an address. */
   readonly at: string;
   readonly note?: string;
-  /** When somebody checked it: `2026-01-31`. Empty or absent: nobody has. */
+  /** Date of the last check by a person: `2026-01-31`. Empty or absent: never checked. */
   readonly verified?: string;
   /** Of the file or of what stood at the address, when it was checked. */
   readonly sha256?: string;
@@ -25,9 +25,9 @@ export interface Reference {
   readonly failed?: string;
 }
 
-/** A reference with what is known of it now. */
+/** A reference with its current state. */
 export interface Judged extends Reference {
-  /** `recorded`: an address as somebody has checked it; nothing was asked over the network now. `unchecked`: nobody ever has. */
+  /** `recorded`: an address with the state of its last check; no network request is made now. `unchecked`: never checked. */
   readonly state: "verified" | "recorded" | "unverified" | "unchecked";
   /** Why it is unverified. */
   readonly reason?: string;
@@ -64,8 +64,8 @@ function isReference(entry: unknown): entry is Reference {
 }
 
 /**
- * What can be said of each entry by looking at the files of the workspace (CTX-02): a file counts as verified while its SHA-256 is the one
- * that was noted. Addresses are not asked. No model and no clock takes part: the same files give the same answer.
+ * Judges each entry by the files of the workspace (CTX-02): a file counts as verified while its SHA-256 equals the recorded one. Addresses are not
+ * requested. Deterministic: no model and no clock; the same files give the same answer.
  */
 export async function judge(workspace: Confined, entries: readonly Reference[]): Promise<readonly Judged[]> {
   const judged: Judged[] = [];
@@ -88,7 +88,7 @@ export async function judge(workspace: Confined, entries: readonly Reference[]):
   return judged;
 }
 
-/** The SHA-256 of a file of the workspace, or why there is none. */
+/** Returns the SHA-256 of a file of the workspace, or why there is none. */
 export async function digestOf(
   workspace: Confined,
   at: string,

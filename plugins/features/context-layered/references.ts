@@ -19,7 +19,7 @@ function line(reference: Judged): string {
   return `- ${oneLine(name, 80)}: ${oneLine(at)}${note === undefined ? "" : ` - ${oneLine(note)}`} (${standing(reference)})`;
 }
 
-/** What is known of it, for agents and people. */
+/** Describes its state, for agents and people. */
 export function standing({ state, verified = "", reason = "" }: Judged): string {
   const day = oneLine(verified, 30);
   if (state === "unverified") return `unverified: ${oneLine(reason, 100)}`;

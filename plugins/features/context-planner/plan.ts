@@ -1,10 +1,10 @@
 import { linked, type Models, type Schema, type TurnContext, withTimeout } from "@svc/sdk";
 
-/** What the small model asks for. */
+/** Answer of the small model. */
 export interface Plan {
   /** Exchanges to keep word for word, the newest ones. */
   readonly keepTurns: number;
-  /** What to look up in the agent's memory; unset or empty: nothing. */
+  /** Query for the agent's memory; unset or empty: none. */
   readonly retrieve?: string;
   /** Tell what the agent is doing in other chats. */
   readonly hints: boolean;
@@ -12,13 +12,13 @@ export interface Plan {
 
 type Said = TurnContext["history"][number];
 
-/** How long the decision may take: it usually takes one to three seconds (000:L36). */
+/** Timeout of the decision: it usually takes one to three seconds (000:L36). */
 export const LIMIT_MS = 8_000;
 const MOST_TURNS = 20;
 /** Of each message shown to the small model, in characters. */
 const SHOWN = 1_500;
 
-/** What the small model is asked to decide. */
+/** Schema of the small model's decision. */
 export const PLAN: Schema = {
   type: "object",
   additionalProperties: false,
@@ -67,7 +67,7 @@ export async function makePlan(models: Pick<Models, "extract">, prompt: string, 
   }
 }
 
-/** What the small model reads. */
+/** Prompt of the small model. */
 export function question(prompt: string, history: readonly Said[], earlier: number): string {
   const requests = history.slice(0, -2).filter(({ role }) => role === "user");
   const before = earlier === 0 ? [] : requests.slice(-earlier);

@@ -8,7 +8,7 @@ const SHOWN = 600;
 
 type Lent = Pick<PluginContext, "actions" | "traces" | "log">;
 
-/** What the agent's memory has on `query`, by the action `rag.lexical`. Nothing when there is no index: an answer without it beats none. */
+/** Searches the agent's memory for `query` with the action `rag.lexical`. Empty without an index: an answer without it is better than no answer. */
 export async function retrieved({ actions, log }: Lent, turn: Turn, query: string, signal: AbortSignal): Promise<Layer> {
   const answer = await actions.run(
     "rag.lexical",

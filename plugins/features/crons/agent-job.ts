@@ -25,14 +25,14 @@ export const messageOf = (id: string, { agent, prompt, timeout, model, maxOutput
   },
 });
 
-/** What the result of a task means for the job. */
+/** Converts the result of a task to that of the job. */
 export function outcomeOf({ ok, reply, error, errorKind, withheld }: Pick<TaskResult, "ok" | "reply" | "error" | "errorKind" | "withheld">): Outcome {
   if (ok || withheld !== undefined) return { status: "ok", ...(withheld === undefined ? { answer: reply } : { errorKind: "held" }) };
   const status = errorKind === "interrupted" || errorKind === "cancelled" ? "interrupted" : "failed";
   return { status, error: error ?? "the run ended without a reason", ...(errorKind === undefined ? {} : { errorKind }) };
 }
 
-/** What the agent of a command job is told when the command fails (CRON-06). The command itself is left out: svc.json may have put a secret into it. */
+/** Message for the agent of a command job when the command fails (CRON-06). Omits the command itself: svc.json may have put a secret into it. */
 export const failureMessage = (id: string, agent: string, { error, output }: Pick<Outcome, "error" | "output">, failures: number, key: string): Message => ({
   entry: "cron",
   channel: CHANNEL,

@@ -34,7 +34,12 @@ const CronJob = objectOf(
     fire: { type: "boolean", description: "It can be started with a token" },
     next: listOf(date),
     failures: { ...count, description: "Failures in a row" },
-    missed: listOf(objectOf({ first: date, last: date, count, at: time }, { more: flag })),
+    missed: listOf(
+      objectOf(
+        { first: date, last: date, count, at: time },
+        { more: flag, unsure: { ...flag, description: "The daemon ended as it began: whether it ran is not known" } },
+      ),
+    ),
   },
   {
     command: text,

@@ -61,7 +61,7 @@ export function createApprovalLink(ctx: PluginContext<CronsSettings>, jobs: () =
 
 const keyOf = (id: string, { action, requestedAt }: PendingApproval): string => `job:${id}:${action}:${requestedAt}`;
 
-/** All that makes a difference to what is approved. */
+/** Returns the parts of a job that matter to its approval. */
 function actionOf(id: string, { approval, enabled: _, fireToken: _token, ...job }: PendingJob): unknown {
   return { id, action: approval.action, requestedBy: approval.requestedBy, ...job };
 }

@@ -8,7 +8,7 @@ const FAILURES_TO_DISABLE = 3;
 /** From so many on a message is sent anyway (CRON-02). */
 const FAILURES_TO_TELL = 2;
 
-/** What the consequences of a failure need. */
+/** Dependencies of the consequences of a failure. */
 export interface Consequences {
   readonly ctx: PluginContext<CronsSettings>;
   readonly book: RunBook;
@@ -17,8 +17,8 @@ export interface Consequences {
 }
 
 /**
- * What follows from a failed run, by `onError`: the log, the agent of a command job, a message, and turning the job off in svc.json. Answers
- * whether it was turned off. Repeated after a crash: what may come twice are the words to people; the agent is asked once. Never throws.
+ * Executes the consequences of a failed run, by `onError`: the log, the agent of a command job, a message, and turning the job off in svc.json.
+ * Resolves with whether it was turned off. Repeated after a crash: notices to people may come twice; the agent is asked once. Never throws.
  */
 export async function drawConsequences(by: Consequences, key: string, run: Run, failures: number): Promise<boolean> {
   const { ctx } = by;
@@ -31,7 +31,7 @@ export async function drawConsequences(by: Consequences, key: string, run: Run, 
     ...(run.errorKind === undefined ? {} : { kind: run.errorKind }),
   };
   ctx.log.error(facts, `the job ${run.job} failed: ${run.error ?? "no reason"}`);
-  // Deleted while it ran: there is nobody left to tell, and nothing to turn off.
+  // The job was deleted while it ran: there is no one to notify, and nothing to turn off.
   if (job === undefined) return false;
   const onError = onErrorOf(job);
   const off = onError.includes("disable") && failures >= FAILURES_TO_DISABLE && job.enabled ? await turnOff(ctx, run.job, failures) : undefined;

@@ -1,4 +1,4 @@
-import type { CliHost, CommandGroup } from "@svc/sdk";
+import type { CliHost, CommandGroup, MissedMinutes } from "@svc/sdk";
 import type { JobView } from "./overview.ts";
 import type { Run } from "./runs.ts";
 
@@ -23,7 +23,7 @@ const group: CommandGroup = {
       summary: "A job as it is configured, its next times and its last run",
       async run([id = ""], _options, cli) {
         const job = (await jobsOf(cli)).find((one) => one.id === id);
-        // Says that there is none, as every command does.
+        // Let the daemon report the unknown job, as every command does.
         if (job === undefined) return void (await cli.request("GET", `/crons/${encodeURIComponent(id)}/runs`));
         cli.print(describe(job), job);
       },
@@ -65,7 +65,7 @@ function lineOf(job: JobView): string {
   const what = command === undefined ? `agent ${agent}` : "command";
   const runs = `${next[0] === undefined ? "" : `  next ${next[0]}`}${last === undefined ? "" : `  last ${last.status} ${iso(last.at)}`}`;
   const lost = missed.at(-1);
-  return `${id}  ${schedule} ${timezone}  ${what}  ${stateOf(job)}${runs}${lost === undefined ? "" : `\n  missed ${lost.count}${lost.more ? " or more" : ""} from ${lost.first} to ${lost.last}`}`;
+  return `${id}  ${schedule} ${timezone}  ${what}  ${stateOf(job)}${runs}${lost === undefined ? "" : `\n  missed ${spanWords(lost)}`}`;
 }
 
 function describe(job: JobView): string {
@@ -80,11 +80,14 @@ function describe(job: JobView): string {
     createdBy && `Asked for by: ${createdBy}`,
     next.length > 0 && `Next: ${next.join(", ")}`,
     last && `Last: ${runLine(last)}`,
-    ...missed.map(({ first, last: end, count, more }) => `Missed: ${count}${more ? " or more" : ""} from ${first} to ${end}`),
+    ...missed.map((lost) => `Missed: ${spanWords(lost)}`),
   ]
     .filter(Boolean)
     .join("\n");
 }
+
+const spanWords = ({ first, last, count, more, unsure }: MissedMinutes): string =>
+  unsure ? `perhaps ${first}: the daemon ended as it began, and it does not begin again` : `${count}${more ? " or more" : ""} from ${first} to ${last}`;
 
 const iso = (at: number): string => new Date(at).toISOString();
 

@@ -4,7 +4,7 @@ import type { JobSettings, PendingApproval } from "./settings.ts";
 /** A job as svc.json has it: without defaults, `${NAME}` as written. */
 export type WrittenJob = Partial<JobSettings> & Pick<JobSettings, "schedule" | "agent">;
 
-/** How the file is read and changed: by a plugin, or by a command. */
+/** Access to the file: of a plugin, or of a command. */
 export interface JobFile {
   read(): Promise<Pick<SettingsDocument, "document" | "revision">>;
   change: Settings["change"];
@@ -62,7 +62,7 @@ export const deletionWish = (id: string, requestedBy: string, now: Date): Settin
   value: { action: "delete", requestedBy, requestedAt: now.toISOString() } satisfies PendingApproval,
 });
 
-/** What a decision about a job's pending approval does (CRON-03): a rejected creation takes the job out, a rejected deletion lets it go on. */
+/** Returns the edit for a decision about a job's pending approval (CRON-03): a rejected creation removes the job, a rejected deletion keeps it. */
 export function verdict(id: string, { action }: Pick<PendingApproval, "action">, approved: boolean): SettingEdit {
   return (action === "create") === approved ? { path: ["crons", id, "approval"] } : removal(id);
 }

@@ -4,8 +4,10 @@ import type { CronsSettings, JobSettings } from "./settings.ts";
 
 const NEXT = 3;
 const MISSED = 5;
+/** As many as are kept of a job. */
+const RUNS_LOOKED_AT = 200;
 
-/** What the routes and tools stand on. */
+/** Dependencies of the routes and tools. */
 export interface CronState {
   readonly book: RunBook;
   /** The jobs as configured now. */
@@ -15,7 +17,7 @@ export interface CronState {
 /** A job as it is shown. Times in ISO 8601, but for those of runs. */
 export interface JobView extends Omit<JobSettings, "fireToken"> {
   readonly id: string;
-  /** It can be started with a token. */
+  /** The job can be started with a token. */
   readonly fire: boolean;
   readonly next: readonly string[];
   readonly running?: { readonly run: string; readonly since?: number; readonly taskId?: string };
@@ -68,8 +70,15 @@ async function viewOf(
     ...(last === undefined ? {} : { last }),
     failures: streak.failures,
     ...(streak.turnedOff === undefined ? {} : { turnedOff: streak.turnedOff }),
-    missed: missed.slice(-MISSED),
+    missed: await unrun(book, id, missed.slice(-MISSED)),
   };
+}
+
+/** Of a minute whose end is not known the runs may tell that it ran. */
+async function unrun(book: RunBook, id: string, missed: readonly MissedMinutes[]): Promise<readonly MissedMinutes[]> {
+  if (!missed.some(({ unsure }) => unsure)) return missed;
+  const ran = new Set((await book.list(id, RUNS_LOOKED_AT)).map(({ minute }) => minute));
+  return missed.filter(({ unsure, first }) => unsure !== true || !ran.has(first));
 }
 
 async function writtenJobs(ctx: PluginContext<CronsSettings>): Promise<Readonly<Record<string, Partial<JobSettings>>>> {

@@ -25,7 +25,7 @@ export function takeDays(spoken: Spoken, parts: Parts): void {
   takeHowOften(spoken, parts);
 }
 
-/** What five fields cannot say. */
+/** Refuses phrases that five fields cannot express. */
 function refuseUncountable(spoken: Spoken): void {
   const no: readonly (readonly [RegExp, string])[] = [
     [/\b(?:except|unless|but|not|holidays?|without)\b/, "a schedule has no exceptions; name the days on which it runs"],

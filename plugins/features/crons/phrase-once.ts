@@ -1,7 +1,7 @@
 import { parse } from "chrono-node";
 import { repeats } from "./phrase-spoken.ts";
 
-/** The moment that a phrase means as people write it, where it means one: `tomorrow at 9`. A bare time of day is none. */
+/** Returns the moment that a phrase means, if it means one: `tomorrow at 9`. A bare time of day does not. */
 export function momentIn(phrase: string, timezone = "UTC", now = new Date()): string | undefined {
   if (repeats(phrase)) return undefined;
   const [found, ...more] = parse(phrase, now, { forwardDate: true });

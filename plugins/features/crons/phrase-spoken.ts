@@ -33,7 +33,7 @@ export class Spoken {
       .replace(/\b[a-z]+\b(?!\/)/g, (word) => (NUMBERS.includes(word) ? String(NUMBERS.indexOf(word)) : (MORE_NUMBERS[word] ?? word)));
   }
 
-  /** It says by a word that it comes again and again. */
+  /** Whether a word of the phrase says that it repeats. */
   get repeats(): boolean {
     return repeats(this.#phrase);
   }
@@ -42,7 +42,7 @@ export class Spoken {
   take(pattern: RegExp): Readonly<Record<string, string | undefined>> | undefined {
     const found = pattern.exec(this.#rest);
     if (found === null) return undefined;
-    // What stood on both sides must not become one meaning.
+    // The separator keeps the words on both sides from being read together.
     this.#rest = `${this.#rest.slice(0, found.index)} | ${this.#rest.slice(found.index + found[0].length)}`.replace(/\s+/g, " ");
     return { ...found.groups };
   }
@@ -57,7 +57,7 @@ export class Spoken {
     this.#meanings.push(words);
   }
 
-  /** What has no meaning yet. */
+  /** Returns the words that are not understood yet. */
   left(): string {
     return this.#rest.replace(FILLERS, " ").replace(/\|/g, " ").replace(/\s+/g, " ").trim();
   }

@@ -42,7 +42,7 @@ function placeOf(spoken: Spoken): string | undefined {
 
 const place = (words: number): string => Array.from({ length: words }, () => "[a-z'.-]+").join(" ");
 
-/** A zone's name as it is written, of one in any case; undefined where there is none. */
+/** Returns the proper spelling of a time zone, of one in any case; undefined for an unknown one. */
 function properName(name: string): string | undefined {
   try {
     new Intl.DateTimeFormat("en", { timeZone: name });

@@ -9,11 +9,11 @@ export interface Understood {
   readonly expression: string;
   /** Where the phrase names one. */
   readonly timezone?: string;
-  /** What it means, to be read by people. */
+  /** Meaning of the phrase, as text for people. */
   readonly words: string;
 }
 
-/** What a phrase says, as far as it says anything. */
+/** Parsed parts of a phrase. */
 export interface Parts {
   /** Every so many minutes or hours. */
   interval?: { readonly unit: "minute" | "hour"; readonly step: number };
@@ -69,7 +69,7 @@ export function readPhrase(phrase: string): Understood {
   return { expression, ...(timezone === undefined ? {} : { timezone }), words: wordsOf(parts, timezone) };
 }
 
-/** What a phrase tells somebody to do, behind a colon: `every weekday at 9: read the mail`. A colon within a time is none. */
+/** Splits off the instruction behind a colon: `every weekday at 9: read the mail`. A colon within a time does not count. */
 export function splitPhrase(text: string): { readonly when: string; readonly what: string } {
   const at = text.search(/:(?:\s|$)/);
   return at === -1 ? { when: text.trim(), what: "" } : { when: text.slice(0, at).trim(), what: text.slice(at + 1).trim() };

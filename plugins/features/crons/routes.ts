@@ -77,7 +77,7 @@ const MINUTE_MS = 60_000;
 const GUESSES = 10;
 const ADDRESSES = 1_000;
 
-/** Wrong tokens of the last minute by address, so that nobody guesses for long. This machine's own programs are not counted. */
+/** Throttle: wrong tokens of the last minute by address. Programs of this machine are not counted. */
 class Guesses {
   readonly #wrong = new Map<string, { count: number; readonly since: number }>();
 
@@ -108,7 +108,7 @@ async function requireToken({ params: { id = "" }, headers, caller }: HttpReques
   const token = Object.hasOwn(jobs, id) ? jobs[id]?.fireToken : undefined;
   if (token === undefined) throw svcError("SVC_CRON_UNKNOWN", "There is no job of that id that can be started with a token.", { status: 404 });
   const [, given] = /^Bearer +(\S+)$/i.exec(String(headers["authorization"] ?? "")) ?? [];
-  // A token that is present and empty, as of an unset variable, lets nobody in.
+  // A token that is present and empty, as of an unset variable, never matches.
   if (token === "" || given === undefined || !(await same(given, token))) {
     guesses.wrong(caller);
     throw svcError("SVC_CRON_TOKEN", "This needs the job's fireToken: Authorization: Bearer <fireToken>.", { status: 401 });

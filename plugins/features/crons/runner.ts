@@ -6,7 +6,7 @@ import { jobOf, type Outcome, type RunBook, type StartedBy } from "./runs.ts";
 import { type CronsSettings, isPending, type JobSettings } from "./settings.ts";
 import { startWorkflow } from "./workflow-job.ts";
 
-/** What became of a wish to start a job. */
+/** Result of a request to start a job. */
 export type Started = { readonly started: true; readonly run: string } | { readonly started: false; readonly reason: "running"; readonly run: string };
 
 /** A run that this process works on. */
@@ -35,8 +35,8 @@ export class Runner {
   }
 
   /**
-   * Starts a job unless it runs already, which is no error (CRON-09). Throws `SVC_CRON_UNKNOWN`, `SVC_CRON_PENDING` for one whose creation
-   * is not approved (CRON-04), and `SVC_CRON_OFF`; the operator may run by hand what is turned off.
+   * Starts a job unless it runs already, which is not an error (CRON-09). Throws `SVC_CRON_UNKNOWN`, `SVC_CRON_PENDING` for one whose creation is not
+   * approved (CRON-04), and `SVC_CRON_OFF`; the operator may run a disabled job by hand.
    */
   async start(id: string, by: StartedBy, minute?: Date): Promise<Started> {
     const job = this.#jobs()[id];

@@ -1,6 +1,6 @@
 import { codeOf, type Doc, type Op, put, remove, type Store } from "@svc/sdk";
 
-/** How a run was started. */
+/** Trigger of a run. */
 export type StartedBy = "schedule" | "fire" | "manual";
 
 /** One run of a job, as it is kept. Times in Unix milliseconds. */
@@ -34,7 +34,7 @@ export interface Lock {
   readonly until: number;
 }
 
-/** What is known of a job over its runs. */
+/** State of a job over its runs. */
 export interface Streak {
   /** Failures in a row. */
   readonly failures: number;
@@ -44,7 +44,7 @@ export interface Streak {
   readonly turnedOff?: number;
 }
 
-/** How a run ended. */
+/** Result of a run. */
 export type Outcome = Pick<Run, "error" | "errorKind" | "exitCode" | "output"> & {
   readonly status: Exclude<Run["status"], "running">;
   readonly answer?: string;
@@ -194,7 +194,7 @@ export class RunBook {
     await this.#store.commit(old.filter(({ value }) => value.status !== "running").map(({ key }) => remove(RUNS, key)));
   }
 
-  /** Forgets runs of long ago, and what is known of jobs that are gone. */
+  /** Deletes old runs, and the state of jobs that no longer exist. */
   async sweep(jobs: ReadonlySet<string>): Promise<void> {
     const old = await this.#runs.list({ by: "at", to: this.#now() - KEPT_MS, limit: PAGE });
     const gone = (await allOf((after) => this.#streaks.list({ limit: PAGE, ...after }))).filter(({ key, value }) => !jobs.has(key) && value.owed === undefined);
@@ -206,7 +206,7 @@ export class RunBook {
     return { run: key, node: this.#node, until: this.#now() + LEASE_MS };
   }
 
-  /** What is written of a run whose owner let its lease run out. */
+  /** Returns the writes for a run whose owner let its lease expire. */
   async #abandoned(held: Doc<Lock> | undefined): Promise<readonly Op[]> {
     const run = held && (await this.#runs.get(held.value.run));
     if (run === undefined || run.value.status !== "running") return [];

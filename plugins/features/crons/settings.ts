@@ -1,6 +1,6 @@
 import type { ObjectSchema, Schema, SectionProblem } from "@svc/sdk";
 
-/** What a failure leads to, besides the log. */
+/** Consequence of a failure, besides the log. */
 export type OnError = "log" | "notify" | "disable";
 
 /** Where messages about a job go. */
@@ -10,7 +10,7 @@ export interface Notify {
   readonly accountId?: string;
 }
 
-/** What waits for the operator. */
+/** A change that waits for the operator's approval. */
 export interface PendingApproval {
   readonly action: "create" | "delete";
   readonly requestedBy: string;
@@ -44,7 +44,7 @@ export interface JobSettings {
 /** The section `crons`: jobs by id. */
 export type CronsSettings = Readonly<Record<string, JobSettings>>;
 
-/** What an id of a job looks like: it stands in addresses, keys and commands. */
+/** Format of a job's id: it is used in addresses, keys and commands. */
 export const JOB_ID = "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$";
 
 const word = (description: string): Schema => ({ type: "string", minLength: 1, description });
@@ -104,7 +104,7 @@ export const CRONS: ObjectSchema = {
   additionalProperties: JOB,
 };
 
-/** What the schema cannot say (CFG-14). */
+/** Checks that the schema cannot express (CFG-14). */
 export function checkCrons(section: CronsSettings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
   return Object.entries(section).flatMap(([id, { prompt, command, workflow, autonomy, agent, sendAnswer, notify }]): SectionProblem[] => [
     ...(prompt.trim() === "" && command === undefined && workflow === undefined

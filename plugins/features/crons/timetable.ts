@@ -14,7 +14,7 @@ export class Timetable {
     this.#runner = runner;
   }
 
-  /** What has not changed stays as it is: its missed minutes are those of one job. */
+  /** Unchanged jobs stay as they are: missed minutes are recorded per job. */
   follow(jobs: CronsSettings): void {
     const wanted = Object.entries(jobs).filter(([, job]) => job.enabled && !isPending(job));
     const ids = new Set(wanted.map(([id]) => id));

@@ -87,8 +87,12 @@ await build({
     modulePreload: { polyfill: false },
     target: "es2023",
     chunkSizeWarningLimit: 300,
-    // How long the build takes is said by the machine, not by these sources.
-    rolldownOptions: { checks: { pluginTimings: false } },
+    rolldownOptions: {
+      // How long the build takes is said by the machine, not by these sources.
+      checks: { pluginTimings: false },
+      // What most pages share is one file: as a file for each set of pages it was thirteen requests before the first paint, and as many after it.
+      output: { codeSplitting: { groups: [{ name: "shared", test: /[\\/]ui[\\/](?:data|kit|shell)[\\/]/, minShareCount: 2 }] } },
+    },
   },
 });
 writeFileSync(join(OUT, "licences.txt"), licences(modules));

@@ -6,7 +6,7 @@ export interface AgentView {
   readonly [fact: string]: unknown;
 }
 
-/** Which finished tasks a page shows. */
+/** Filter of the finished tasks on a page. */
 export interface HistoryQuery {
   readonly agent?: string;
   readonly channel?: string;
@@ -26,7 +26,7 @@ export interface PublicMessage {
   readonly token: string;
 }
 
-/** What a caller asks of a running task. */
+/** A caller's command to a running task. */
 export interface TaskAction {
   readonly task: string;
   readonly kind: "cancel" | "followup";
@@ -41,6 +41,6 @@ export interface Daemon {
   history(query: HistoryQuery): Promise<readonly Trace[]>;
   /** Runs it to its end. A run that failed is a result. */
   run(message: PublicMessage): Promise<TaskResult>;
-  /** What the daemon says to it, whatever that is. */
+  /** The daemon's answer, whatever its status. */
   act(action: TaskAction): Promise<{ readonly status: number; readonly body: unknown }>;
 }

@@ -3,7 +3,7 @@ import { fail } from "./errors.ts";
 import type { FarDashboard } from "./far-dashboard.ts";
 import { readFrames } from "./sent-frames.ts";
 
-/** What is sent on: a request to one origin that the operator has configured, without following redirects. */
+/** Forwarded request: to one origin that the operator has configured, without following redirects. */
 export interface Sent {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -11,31 +11,35 @@ export interface Sent {
   readonly signal: AbortSignal;
 }
 
-/** What came back. */
+/** Answer to a forwarded request. */
 export interface Got {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/** How requests go out: the guarded fetch of a plugin, or that of a command. Rejects where nobody answers. */
+/** Sends requests: by the guarded fetch of a plugin, or that of a command. Rejects without an answer. */
 export type Send = (url: string, sent: Sent) => Promise<Got>;
 
-/** What of a request is sent on besides its body. The page's own token is for this server and stays here. */
+/** Forwarded request headers. The page's own token is for this server and stays here. */
 const TAKEN = ["accept", "content-type", "x-requested-with", "if-match", "if-none-match", "idempotency-key", "last-event-id"] as const;
-/** What of an answer is handed back. */
+/** Forwarded answer headers. */
 const GIVEN = ["etag", "content-disposition", "location", "retry-after", "allow", "last-modified"] as const;
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
-/** What pages ask: data only, and not through that daemon for a third one. */
+/** Paths that may be forwarded: data only, and not through that daemon to a third one. */
 const ASKABLE = /^(api\/(?!via\/|ticket$|sign-)|workflows\/[^/]+\/run$)/;
-/** What is for those alone who may change it, also where it is only looked at. */
+/** Paths that require the right to change settings, even for reading. */
 const ADMINISTRATION = /^api\/admin(\/|$)/i;
 const MAX_BYTES = 26_214_400;
+/** What is data to a browser. Anything else is bytes: a page or a script of that daemon would be one of ours, with our reader's rights. */
+const DATA = /^\s*(?:application\/(?:[\w.+-]+\+)?json|application\/x-ndjson|text\/plain)\s*(?:;|$)/i;
+/** Of an answer that is opened by itself all the same: it runs nothing and loads nothing. */
+const NO_PAGE = "default-src 'none'; frame-ancestors 'none'; sandbox";
 
 /**
- * `/api/via/<daemon>/<path>`: the same path of another daemon's dashboard, with our token for it (`dashboardToken`). A name that the configuration
- * does not have is 400 and nothing is sent (AUTH-21). The status of the answer is handed on; only where that dashboard refuses our token it is 502,
- * for that is none of the caller's.
+ * `/api/via/<daemon>/<path>`: forwards to the same path of another daemon's dashboard, with our token for it (`dashboardToken`). A name that is not
+ * configured is 400 and nothing is sent (AUTH-21). The status of the answer is forwarded; but 502 if that dashboard refuses our token, since the
+ * caller cannot change that.
  */
 export function forwardRoutes(find: (name: string) => FarDashboard | undefined, send: Send): HttpRoute[] {
   return METHODS.map((method) => ({
@@ -88,7 +92,8 @@ export async function forward(
   const { status, headers: given, body } = got;
   if (status === 401 && bearer === far.token) throw fail("SVC_DASHBOARD_REFUSED_THERE", { url: far.url, name: far.name });
   for (const name of GIVEN) if (given[name] !== undefined) reply.header(name, given[name]);
-  const type = given["content-type"] ?? "application/octet-stream";
+  reply.header("content-security-policy", NO_PAGE);
+  const type = given["content-type"] ?? "";
   if (/^text\/event-stream\b/.test(type)) {
     const stream = reply.stream();
     try {
@@ -106,10 +111,10 @@ export async function forward(
     if (size > MAX_BYTES) throw fail("SVC_DASHBOARD_NO_DAEMON", { url: far.url, reason: `its answer is longer than ${MAX_BYTES} bytes` });
     chunks.push(chunk);
   }
-  reply.status(status).send(Buffer.concat(chunks), type);
+  reply.status(status).send(Buffer.concat(chunks), DATA.test(type) ? type : "application/octet-stream");
 }
 
-/** Whether nothing listens there: what was asked has reached nobody. */
+/** Whether the connection was refused: the request has reached no program. */
 export function isRefused(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) if ((cause as { code?: unknown }).code === "ECONNREFUSED") return true;
   return false;

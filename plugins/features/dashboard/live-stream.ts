@@ -36,7 +36,7 @@ export function liveStreamRoute(daemons: Daemons, { events, signal }: Pick<Plugi
 /** False when the listener has gone. */
 type Listener = (...frame: Parameters<EventStream["event"]>) => boolean;
 
-/** Changes for all watchers; idle while there is none. */
+/** Creates the feed of changes for all watchers; idle without one. */
 function createFeed({ all, main }: Daemons, events: PluginContext["events"], signal: AbortSignal): { add(listener: Listener): void } {
   const listeners = new Set<Listener>();
   const last = new Map<Daemon, string>();

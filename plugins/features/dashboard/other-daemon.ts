@@ -2,7 +2,7 @@ import { type FetchAnswer, type GuardedFetch, svcError, type TaskResult, type Tr
 import type { AgentView, Daemon, HistoryQuery } from "./daemon.ts";
 import { fail } from "./errors.ts";
 
-/** How another daemon is reached. */
+/** Connection to another daemon. */
 export interface OtherDaemonOptions {
   readonly name: string;
   readonly url: string;

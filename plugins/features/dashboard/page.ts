@@ -18,7 +18,7 @@ const BUILT = fileURLToPath(new URL(import.meta.url.endsWith(".ts") ? "./dist/ui
 /** Scripts and styles of the pages: their names change with their bytes. */
 export const ASSETS = { server: "dashboard", prefix: "/assets", folder: `${BUILT}assets`, guard: "open", immutable: true } as const;
 
-/** The addresses of the pages: what is shown there is the browser's affair. */
+/** Addresses of the pages: the browser renders them. */
 const PATHS = ["/", "/live", "/inbox", "/processes", "/workflows", "/tasks", "/tasks/:id", "/plugins", "/panels/:id", "/admin", "/setup"] as const;
 
 /**

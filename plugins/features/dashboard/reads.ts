@@ -1,8 +1,9 @@
 import { type HealthReader, type HttpRoute, type NodeAbout, type SettingDifference, type StoreNode, settingDifferences, type Trace } from "@svc/sdk";
 import type { Daemon, HistoryQuery } from "./daemon.ts";
 import type { Daemons } from "./daemons.ts";
+import { previewOf } from "./preview.ts";
 
-/** How one daemon stands. */
+/** State of one daemon. */
 export interface DaemonView {
   readonly name: string;
   readonly url: string;
@@ -11,14 +12,13 @@ export interface DaemonView {
   readonly agents: readonly unknown[];
 }
 
-/** What `GET /api/nodes` answers. */
+/** Answer of `GET /api/nodes`. */
 export interface NodesView {
   readonly nodes: readonly (Omit<StoreNode, "about"> & Partial<Pick<NodeAbout, "version" | "url" | "troubles">>)[];
   readonly differences: readonly SettingDifference[];
 }
 
 const RECENT = 50;
-const PREVIEW = 200;
 
 /** `GET /api/agents` (000:L208): the agents of the daemon behind the dashboard, or of `node`, as that daemon's `GET /agents` shows them. */
 export function agentsRoute(daemons: Daemons): HttpRoute {
@@ -75,7 +75,7 @@ export function liveRoute(daemons: Daemons): HttpRoute {
   return { ...read("/api/live"), handle: () => snapshot(daemons) };
 }
 
-/** What `GET /api/live` answers and its stream begins with. */
+/** Answer of `GET /api/live`, and first frame of its stream. */
 export async function snapshot({ main, all }: Daemons): Promise<{ readonly daemons: readonly DaemonView[]; readonly tasks: readonly unknown[] }> {
   const [daemons, tasks] = await Promise.all([Promise.all(all.map(lookAt)), history(main, { limit: RECENT }).catch(() => [])]);
   return { daemons, tasks };
@@ -98,7 +98,7 @@ async function history(daemon: Daemon, query: HistoryQuery): Promise<readonly un
 /** A task in a list: the whole texts are in the single trace. */
 function brief(trace: Trace): unknown {
   const { id, agent, channel, chat, sender, status, startedAt, endedAt, durationMs, error, errorKind, model, usage, attempts, message } = trace;
-  const messagePreview = trace.messagePreview ?? [...(message ?? "")].slice(0, PREVIEW).join("");
+  const messagePreview = trace.messagePreview ?? previewOf(message ?? "");
   return { id, agent, channel, chat, sender, status, startedAt, endedAt, durationMs, messagePreview, error, errorKind, model, usage, attempts };
 }
 

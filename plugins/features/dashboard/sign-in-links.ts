@@ -2,9 +2,9 @@ import { createHash, randomBytes } from "node:crypto";
 import type { Authority, HttpRoute } from "@svc/sdk";
 import { fail } from "./errors.ts";
 
-/** How long a link can be opened. */
+/** Lifetime of a link. */
 const LINK_MS = 10 * 60_000;
-/** How long the sign-in that it gives lasts. */
+/** Lifetime of its session. */
 const SESSION_MS = 12 * 3_600_000;
 const MOST_LINKS = 32;
 const MOST_SESSIONS = 256;
@@ -15,7 +15,7 @@ const SESSION = /^svc_session_[0-9a-f]{64}$/;
 export interface SignInLinks {
   /** Knows the sign-ins that are in force. */
   readonly authority: Authority;
-  /** What stands behind `#sign-in=` of a new link. */
+  /** Creates the code behind `#sign-in=` of a new link. */
   code(): { readonly code: string; readonly expiresAt: number };
   /** `POST /api/sign-in` and `POST /api/sign-out`. */
   readonly routes: readonly HttpRoute[];
@@ -69,7 +69,7 @@ export function createSignInLinks(now: () => number = Date.now): SignInLinks {
         server: "dashboard",
         method: "POST",
         path: "/api/sign-in",
-        // Who has the code may sign in: it is what is judged here.
+        // The code is the credential: it is verified here.
         guard: "open",
         body: { type: "object", required: ["code"], additionalProperties: false, properties: { code: { type: "string", maxLength: 64 } } },
         handle: ({ body }) => signIn((body as { code: string }).code),

@@ -1,6 +1,15 @@
-import type { PluginContext, RunningTask } from "@svc/sdk";
+import type { PluginContext, RunningTask, Trace } from "@svc/sdk";
 import type { Daemon } from "./daemon.ts";
 import { fail } from "./errors.ts";
+import { previewOf } from "./preview.ts";
+
+/** Traces that are in memory as a whole at one time. */
+const PAGE = 50;
+
+/** What a list shows of it: its texts may be long, and a thousand of them are more than the memory holds. */
+function brief({ message, response: _response, steps: _steps, ...rest }: Trace): Trace {
+  return { ...rest, steps: [], ...(message === undefined ? {} : { messagePreview: rest.messagePreview ?? previewOf(message) }) };
+}
 
 /** The daemon that the dashboard runs in: asked directly, without a request to ourselves. */
 export function createThisDaemon({ node, agents, tasks, traces }: Pick<PluginContext, "node" | "agents" | "tasks" | "traces">, url: string): Daemon {
@@ -15,7 +24,16 @@ export function createThisDaemon({ node, agents, tasks, traces }: Pick<PluginCon
         return { id, name, tier, model, access, mentions, active: runningTasks.length, queued: queued.get(id)?.length ?? 0, runningTasks };
       });
     },
-    history: (query) => traces.list(query),
+    async history({ limit = PAGE, ...query }) {
+      const found: Trace[] = [];
+      for (let page: readonly Trace[] = []; found.length < limit; ) {
+        const last = page.at(-1)?.id;
+        page = await traces.list({ ...query, limit: Math.min(PAGE, limit - found.length), ...(last === undefined ? {} : { below: last }) });
+        found.push(...page.map(brief));
+        if (page.length < PAGE) break;
+      }
+      return found;
+    },
     run({ agent, text, chat, sender, token }) {
       const from = sender === undefined ? {} : { sender: { id: sender } };
       return tasks.run({ entry: "public", channel: "public-api", account: token, chat, text, agent, ...from });

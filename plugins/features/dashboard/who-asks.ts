@@ -1,7 +1,7 @@
 import { type HttpRoute, type PluginContext, SDK_VERSION, type Settings } from "@svc/sdk";
 import type { FarDashboard } from "./far-dashboard.ts";
 
-/** Who asks, and what this dashboard has: what a page needs to know before it draws anything. */
+/** The caller, and the features of this dashboard: data that a page needs before it renders anything. */
 export interface MeView {
   readonly node: string;
   readonly version: string;
@@ -12,7 +12,7 @@ export interface MeView {
   readonly daemons: readonly { readonly name: string; readonly url: string }[];
 }
 
-/** What the file says now of what pages there are. */
+/** Features that the current file enables. */
 export interface Features {
   readonly boards: boolean;
   /** Workflows may be edited here. */

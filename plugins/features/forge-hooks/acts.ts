@@ -7,10 +7,10 @@ import { digest, type Run } from "./rows.ts";
 import type { Runs } from "./runs.ts";
 import type { Standing } from "./standing.ts";
 
-/** How often a run may use each tool. */
+/** Limit of each tool per run. */
 const LIMITS = { comment: 5, label: 10, open_request: 1, review: 1 } as const;
 
-/** What an agent can do with a tool. */
+/** A tool's operation. */
 export type Act = keyof typeof LIMITS;
 
 const MOST_DEPTH = 3;
@@ -18,7 +18,7 @@ const PAIR_AN_HOUR = 4;
 const THREAD_AN_HOUR = 10;
 const HOUR_MS = 3_600_000;
 
-/** What the tools stand on. */
+/** Dependencies of the tools. */
 export interface ActParts extends Shared {
   readonly comments: OwnComments;
   readonly runs: Runs;
@@ -72,7 +72,7 @@ async function requireWrite({ standing, ctx }: ActParts, forge: Forge, run: Run,
     );
 }
 
-/** Who asked, which agent, what: in the log, on the bus, and for `svc forge status`. */
+/** Audits an operation with its asker and agent: in the log, on the bus, and for `svc forge status`. */
 async function audit({ ctx, rows }: ActParts, { forge, agent, asker, place, taskId, note }: Run, act: Act, said: string): Promise<void> {
   const facts = { forge, agent, askedBy: asker.login, project: place.project.path, act, note: note.url, ...(taskId === undefined ? {} : { task: taskId }) };
   ctx.log.info({ ...facts, audit: true }, "an agent has acted on a forge");
@@ -110,7 +110,7 @@ async function comment({ parts, forge, run, input, signal, key }: Doing): Promis
     ...(run.note.title === undefined ? {} : { title: run.note.title }),
     ...(run.note.request === undefined ? {} : { request: run.note.request }),
   };
-  // What it may do is what the person may who has asked first.
+  // The other agent gets the rights of the person who asked first.
   const start = { id: runKey(forge, note, other.agent), agent: other, actor: run.asker, right: run.right, askedBy: run.agent, depth: (run.depth ?? 0) + 1 };
   await parts.runs.start(forge, note, start);
   return `The comment is there, and ${other.agent} was asked: ${url}`;

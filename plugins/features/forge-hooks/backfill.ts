@@ -4,7 +4,7 @@ import type { OwnComments } from "./own-comments.ts";
 import { pushIncoming } from "./receiver.ts";
 import { objectKey } from "./rows.ts";
 
-/** What one look for missed notes has found. */
+/** Result of one poll for missed notes. */
 export interface Found {
   readonly forge: string;
   readonly lists: number;
@@ -89,7 +89,7 @@ export class Backfill {
     return { looked, taken };
   }
 
-  /** Those of the configuration and those that sent something. When each was known first is from when on it is looked through. */
+  /** Returns the configured projects and those that sent a delivery. Each is polled from the time at which it became known. */
   async #projects(forge: Forge, failed: string[]): Promise<readonly (ForgeProject & { readonly at: number })[]> {
     const { rows, ctx } = this.#shared;
     const known = new Map<string, ForgeProject & { readonly at: number }>();

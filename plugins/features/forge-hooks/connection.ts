@@ -3,7 +3,7 @@ import type { Markers } from "./marker.ts";
 import type { Pace, Urgency } from "./pace.ts";
 import type { Rows } from "./rows.ts";
 
-/** What all parts of the plugin stand on. */
+/** Dependencies shared by all parts of the plugin. */
 export interface Shared {
   readonly ctx: Pick<PluginContext, "agents" | "events" | "tasks" | "traces" | "log" | "signal">;
   readonly rows: Rows;
@@ -11,11 +11,11 @@ export interface Shared {
   readonly pace: Pace;
   /** Forges that are connected now, by name. */
   readonly forges: ReadonlyMap<string, Forge>;
-  /** How late a forge's lists may show what was posted, in milliseconds. */
+  /** Delay with which a forge's lists may show a new comment, in milliseconds. */
   readonly lagMs: number;
 }
 
-/** The connected forge of that name. Throws `retry` while there is none. */
+/** Returns the connected forge of that name. Throws `retry` if it is not connected. */
 export function forgeOf({ forges }: Pick<Shared, "forges">, name: string): Forge {
   const forge = forges.get(name);
   if (forge === undefined) throw channelError("retry", `${name} is not connected`);

@@ -5,16 +5,16 @@ import type { OwnComments } from "./own-comments.ts";
 import { digest, type Incoming, objectKey, runId, type SeenObject } from "./rows.ts";
 import type { Standing } from "./standing.ts";
 
-/** What a person asks of runs that are there, in place of a new one. */
+/** A person's command to existing runs, in place of a new one. */
 export type Command = "stop" | "status";
 
-/** What a note starts, or why it starts nothing. */
+/** Runs that a note starts, or why it starts none. */
 export type Verdict =
   | { readonly reason: string; readonly seen?: SeenObject }
   | { readonly starts: readonly ForgeAgent[]; readonly actor: ForgeUser; readonly right: ForgeRight; readonly seen: SeenObject }
   | { readonly command: Command; readonly agents: readonly string[]; readonly actor: ForgeUser; readonly right: ForgeRight; readonly seen: SeenObject };
 
-/** What deciding stands on. */
+/** Dependencies of the decision. */
 export interface Deciding extends Shared {
   readonly comments: OwnComments;
   readonly standing: Standing;
@@ -24,12 +24,12 @@ export interface Deciding extends Shared {
 const UNSEEN_EDIT_MS = 600_000;
 /** So often a right is asked for before the answer is taken for "may not write". */
 const TRIES = 3;
-/** What a list finds later than this is shown to the operator and not worked on. */
+/** Notes that a list finds later than this are shown to the operator and not worked on. */
 const OLD_MS = 24 * 3_600_000;
 
 /**
- * Whom a note asks. The tests in their order; the first that fits is the reason why nobody is asked. The signature was judged before, and
- * a run that is there already is found by who starts them.
+ * Decides which agents a note addresses. Tests in order; the first that matches is the reason for none. The signature was verified before, and the
+ * caller detects a run that exists already.
  */
 export async function decide(deciding: Deciding, forge: Forge, note: ForgeNote, via: Incoming["via"], attempt: number, signal: AbortSignal): Promise<Verdict> {
   const { rows, comments, standing, markers } = deciding;
@@ -71,14 +71,14 @@ export async function decide(deciding: Deciding, forge: Forge, note: ForgeNote, 
   const first = (fresh[0] ?? (agents[0] as ForgeAgent)).agent;
   const asked = await standing.right(forge, place.project, actor, first, signal, attempt < TRIES);
   if (asked === "none") return { reason: "outsider", seen };
-  // Who may be a bot, and what strangers may write to, changes nothing.
+  // A possible bot, and a request from a fork that strangers may write to, get read access only.
   const right = bots.includes(undefined) || note.request?.fork ? "report" : asked;
   if (command !== undefined && (command.bare || fresh.length > 0))
     return { command: command.name, agents: named.map(({ agent }) => agent), actor, right: asked, seen };
   return { starts: fresh, actor, right, seen };
 }
 
-/** Whom the note named before it was edited; `unseen` where nobody can know any more. */
+/** Returns the names in the note before it was edited; `unseen` if they are not known any more. */
 function earlierNames(
   note: ForgeNote,
   known: SeenObject | undefined,
@@ -91,7 +91,7 @@ function earlierNames(
     return agents.filter((one) => one.names.some((name) => names.has(name.toLowerCase()))).map(({ agent }) => agent);
   }
   if (known !== undefined) return known.names;
-  // A list tells what was written and changed while nobody listened.
+  // A list also reports notes that were written and edited while the daemon was down.
   return Date.now() - note.createdAt > (via === "backfill" ? OLD_MS : UNSEEN_EDIT_MS) ? "unseen" : [];
 }
 

@@ -13,11 +13,11 @@ import { Runs } from "./runs.ts";
 import { Speaker } from "./speaker.ts";
 import { Standing } from "./standing.ts";
 
-/** What the hub is opened with. */
+/** Options of the hub. */
 export interface HubOptions {
   /** The port of `channels.forge_a.webhookPort`, where it is set. */
   readonly port?: number;
-  /** How late a forge's lists may be, in milliseconds; default 10,000. */
+  /** Delay of a forge's lists, in milliseconds; default 10,000. */
   readonly lagMs?: number;
   /** The pause between two calls with one token, in milliseconds; default 1,000. 0 leaves all own limits out: for far ends of tests. */
   readonly pauseMs?: number;

@@ -4,7 +4,7 @@ import { type Deciding, decide, runKey, type Verdict } from "./decide.ts";
 import { type Decision, type Incoming, NAMES, objectKey } from "./rows.ts";
 import type { Runs } from "./runs.ts";
 
-/** Somebody asked an agent and is not heard: told of as an event, as every channel does. The other reasons ask nobody. */
+/** Reasons with which a note to an agent is dropped: published as an event, as every channel does. For other reasons no agent was addressed. */
 const DROPPED: ReadonlySet<string> = new Set(["outsider", "bot"]);
 /** Tries to complete a note from the forge before it is taken as its hook told it. */
 const TRIES = 5;
@@ -99,7 +99,7 @@ export class Inbox {
     }
   }
 
-  /** What is now known of the note, the decision for the operator, and the end of the work in one commit. */
+  /** Stores the known state of the note, the decision for the operator, and the end of the work in one commit. */
   async #close(
     { id, attempt, value: { via } }: Claimed<Incoming>,
     forge: Forge,

@@ -2,7 +2,7 @@ import { definePlugin, type Forges, type PluginContext, svcError } from "@svc/sd
 import type { Hub, HubOptions } from "./hub.ts";
 import { forgeTools } from "./tools.ts";
 
-/** What it reads of `channels.forge_a`: the one receiver's port is set there. */
+/** Used part of `channels.forge_a`: it sets the port of the shared receiver. */
 interface Settings {
   readonly webhookPort?: number;
 }

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { ForgePlace, Store } from "@svc/sdk";
 
-/** What the last line of an agent's comment says. */
+/** Content of the last line of an agent's comment. */
 export interface Marker {
   readonly agent: string;
   readonly task: string;
@@ -31,7 +31,7 @@ export class Markers {
     return `<!-- svc1 ${marker.agent} ${marker.task} ${marker.nonce} ${this.#mac(forge, origin, place, marker)} -->`;
   }
 
-  /** The marker of a comment that stands at this place and was made by this installation; quoted, moved, or followed by words it is none. */
+  /** Returns the marker of a comment if it belongs to this place and was made by this installation; undefined if it is quoted, moved, or followed by text. */
   read(forge: string, origin: string, place: MarkedPlace, text: string): Marker | undefined {
     const trimmed = text.slice(-2 * LINE_CHARS).trimEnd();
     const line = trimmed.slice(Math.max(trimmed.lastIndexOf("\n"), trimmed.lastIndexOf("\r")) + 1);

@@ -26,8 +26,8 @@ interface Line {
 const HIDDEN_TAGS = ["pre", "script", "style", "textarea"] as const;
 
 /**
- * Reads the markup of a note as far as it decides what is a mention: fences, indented code, quotes with their lazy lines, lists, HTML,
- * code spans, links. Line by line with a bounded number of looks at each unit: general Markdown parsers need seconds for hostile texts.
+ * Parses the markup of a note as far as mentions depend on it: fences, indented code, quotes with their lazy lines, lists, HTML, code spans, links.
+ * Line by line with a bounded number of looks at each unit: general Markdown parsers need seconds for hostile texts.
  */
 export function readNote(whole: string, { fencedQuotes }: Pick<MentionGrammar, "fencedQuotes">): NoteText {
   return new Reader(whole.slice(0, READ_CHARS), fencedQuotes).read();
@@ -37,7 +37,7 @@ class Reader {
   readonly #scan: TextScan;
   readonly #fencedQuotes: boolean;
   #fence: { readonly sign: string; readonly length: number; readonly column: number } | undefined;
-  /** What ends the HTML block that is open. */
+  /** End tag of the current HTML block. */
   #html: string | undefined;
   #inFencedQuote = false;
   /** A quote with words was just there: lines of words still belong to it. */
@@ -187,7 +187,7 @@ class Reader {
     return { sign, length };
   }
 
-  /** What ends the HTML block that begins here. */
+  /** Returns the end tag of an HTML block that begins here. */
   #htmlAt(at: number): string | undefined {
     if (this.#scan.text[at] !== "<") return undefined;
     if (this.#scan.text.startsWith("<!--", at)) return "-->";

@@ -2,7 +2,7 @@ import type { MentionGrammar } from "@svc/sdk";
 import { READ_CHARS, readNote } from "./note-text.ts";
 import { CODE } from "./text-scan.ts";
 
-/** What is done to the words of an agent before a forge gets them. */
+/** Rules for an agent's text before it is posted. */
 export interface OutgoingRules {
   readonly grammar: MentionGrammar;
   /** Names that may be told of the comment: who asked. */
@@ -30,8 +30,8 @@ const QUIET = "\u200b";
 const LEAST_SECRET = 8;
 
 /**
- * The words as they may be posted: no secret, no line that the forge would run as a command (`/merge`), nobody told but who asked, no
- * marker but our own. The same again changes nothing.
+ * Returns the text as it may be posted: no secret, no line that the forge would run as a command (`/merge`), no mention but of the asker, no marker
+ * but our own. Idempotent.
  */
 export function outgoingText(text: string, rules: OutgoingRules): string {
   return quiet(lines(withoutSecrets(text, rules.secrets)), rules);
@@ -68,7 +68,7 @@ const lines = (text: string): string =>
 /** `@` tells people: a sign without width behind it makes it a word. Code keeps its text, and who asked is told. */
 function quiet(text: string, { grammar, told }: OutgoingRules): string {
   const parts: string[] = [];
-  // What is not read as markup is taken for words.
+  // Text beyond the parsed part counts as plain.
   const { places } = readNote(text, grammar);
   const free = told.map((name) => name.toLowerCase());
   let from = 0;

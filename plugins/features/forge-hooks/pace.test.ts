@@ -44,3 +44,28 @@ it("what is left of a minute is waited for, and who would wait longer than 20 s 
   expect(await times(pace, 2, few)).toEqual([0, SECOND]);
   await expect(pace.take("bot", few, "answer", signal)).rejects.toMatchObject({ retryAfterMs: 58 * SECOND });
 });
+
+it("two daemons with one token share its pause and its limits, and neither forgets what the other has counted", async () => {
+  const kept = rows();
+  const [one, two] = [new Pace(kept), new Pace(kept)];
+  const few = { ...LIMITS, contentPerMinute: 3 };
+  // Both know the token from before.
+  expect(await times(one, 1, few)).toEqual([0]);
+  expect(await times(two, 1, few)).toEqual([0]);
+  expect(await times(one, 1, few)).toEqual([0]);
+  await vi.advanceTimersByTimeAsync(10 * SECOND);
+  await expect(two.take("bot", few, "answer", signal)).rejects.toMatchObject({ retryAfterMs: 47 * SECOND });
+  expect((await kept.paces.get("bot"))?.value.times).toHaveLength(3);
+});
+
+it("a rest that the forge asks one daemon for is kept by the other one", async () => {
+  const kept = rows();
+  const [one, two] = [new Pace(kept), new Pace(kept)];
+  await two.take("bot", LIMITS, "answer", signal);
+  await one.rest("bot", 60 * SECOND);
+  await vi.advanceTimersByTimeAsync(2 * SECOND);
+  await two.take("bot", LIMITS, "answer", signal).then(
+    () => expect.unreachable(),
+    (error) => expect(error.retryAfterMs).toBe(58 * SECOND),
+  );
+});

@@ -1,7 +1,7 @@
-import { channelError, type ForgeLimits, sleep } from "@svc/sdk";
+import { channelError, codeOf, type ForgeLimits, sleep } from "@svc/sdk";
 import type { Rows } from "./rows.ts";
 
-/** What a call is for; earlier ones go first. */
+/** Purpose of a call; earlier ones have priority. */
 export type Urgency = "answer" | "first" | "eye" | "edit";
 
 const ORDER: readonly Urgency[] = ["answer", "first", "eye", "edit"];
@@ -12,7 +12,7 @@ const KEPT_FOR_ANSWERS = 0.2;
 /** Forges that take this many a minute need no pause between two calls. */
 const UNHURRIED_PER_MINUTE = 120;
 const PAUSE_MS = 1_000;
-/** Who would wait longer is sent away with the time to come back. */
+/** A call that would wait longer is refused with the retry delay. */
 const PATIENCE_MS = 20_000;
 /** A forge that says "later" without a time: doubled with each answer in a row. */
 const FIRST_REST_MS = 60_000;
@@ -25,15 +25,24 @@ interface Waiter {
 }
 
 interface Token {
-  /** When its calls of the last hour were made. */
-  times: number[];
+  /** When its calls of the last hour were made, here and on other daemons. */
+  times: readonly number[];
+  /** Those made here that the row does not have yet. */
+  fresh: number[];
   restUntil: number;
   refusals: number;
   readonly waiting: Waiter[];
   pumping: boolean;
+  /** The last read or change of the row. */
+  touching: Promise<void>;
+  /** So many calls are counted. */
+  most: number;
 }
 
-/** What a forge takes of one token in a time: one call a second, its limits a minute and an hour, the rests it asks for. Kept over restarts. */
+/**
+ * Rate limit of one token at a forge: one call a second, its limits a minute and an hour, and requested pauses. Kept over restarts, in one row
+ * that all daemons of the store share.
+ */
 export class Pace {
   readonly #rows: Pick<Rows, "paces">;
   readonly #tokens = new Map<string, Promise<Token>>();
@@ -48,6 +57,7 @@ export class Pace {
   /** Resolves when the call may be made, and counts it. Throws `retry` with the time to come back where that is more than 20 s away. */
   async take(name: string, limits: ForgeLimits, urgency: Urgency, signal: AbortSignal): Promise<void> {
     const token = await this.#token(name);
+    if (token.waiting.length === 0) await this.#hear(name, token);
     const ms = this.#wait(token, limits, urgency);
     if (ms > PATIENCE_MS) throw later(name, ms);
     await new Promise<void>((resolve, reject) => {
@@ -91,7 +101,7 @@ export class Pace {
         } else if (ms > 0) await sleep(ms);
         else {
           token.waiting.shift();
-          token.times.push(Date.now());
+          token.fresh.push(Date.now());
           // Not waited for: a crash forgets one call of hundreds, and each call would wait for the disk.
           this.#save(name, token).catch(() => {});
           next.go();
@@ -107,8 +117,8 @@ export class Pace {
   #wait(token: Token, { contentPerMinute, contentPerHour }: ForgeLimits, urgency: Urgency): number {
     const now = Date.now();
     // A clock that was set back must not stop everything.
-    token.times = token.times.filter((at) => at > now - HOUR_MS && at <= now).slice(-Math.max(contentPerHour ?? 0, contentPerMinute));
-    const { times } = token;
+    const times = [...token.times, ...token.fresh].filter((at) => at > now - HOUR_MS && at <= now).sort((left, right) => left - right);
+    token.most = Math.max(contentPerHour ?? 0, contentPerMinute);
     const after = (count: number, spanMs: number) => (times.length < count ? 0 : (times.at(-count) as number) + spanMs - now);
     const rest = Math.max(0, Math.min(token.restUntil - now, HOUR_MS));
     if (this.#pauseMs === 0) return rest;
@@ -122,11 +132,14 @@ export class Pace {
     let token = this.#tokens.get(name);
     if (token === undefined) {
       token = this.#rows.paces.get(name).then((doc) => ({
-        times: [...(doc?.value.times ?? [])],
+        times: doc?.value.times ?? [],
+        fresh: [],
         restUntil: doc?.value.restUntil ?? 0,
         refusals: 0,
         waiting: [],
         pumping: false,
+        touching: Promise.resolve(),
+        most: 0,
       }));
       token.catch(() => this.#tokens.delete(name));
       this.#tokens.set(name, token);
@@ -134,8 +147,41 @@ export class Pace {
     return token;
   }
 
-  async #save(name: string, { times, restUntil }: Token): Promise<void> {
-    await this.#rows.paces.put(name, { times, restUntil, at: Date.now() });
+  /** What other daemons have done with the token since; a store that does not answer says nothing new. */
+  #hear(name: string, token: Token): Promise<void> {
+    return this.#inTurn(token, async () => {
+      const doc = await this.#rows.paces.get(name);
+      if (doc === undefined) return;
+      token.times = doc.value.times;
+      token.restUntil = Math.max(token.restUntil, doc.value.restUntil);
+    }).catch(() => {});
+  }
+
+  /** Adds what was done here to the row. What could not be added comes with the next. */
+  #save(name: string, token: Token): Promise<void> {
+    return this.#inTurn(token, async () => {
+      for (;;) {
+        const doc = await this.#rows.paces.get(name);
+        const now = Date.now();
+        const added = token.fresh.length;
+        const times = [...(doc?.value.times ?? []), ...token.fresh].filter((at) => at > now - HOUR_MS).slice(-token.most);
+        const restUntil = Math.max(token.restUntil, doc?.value.restUntil ?? 0);
+        try {
+          await this.#rows.paces.put(name, { times, restUntil, at: now }, doc?.version ?? "absent");
+          Object.assign(token, { times, restUntil, fresh: token.fresh.slice(added) });
+          return;
+        } catch (error) {
+          if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
+        }
+      }
+    });
+  }
+
+  /** A row that was read before this daemon's last change of it must not be taken for the newer one. */
+  #inTurn(token: Token, touch: () => Promise<void>): Promise<void> {
+    const touched = token.touching.then(touch);
+    token.touching = touched.catch(() => {});
+    return touched;
   }
 }
 

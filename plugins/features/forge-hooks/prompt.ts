@@ -40,7 +40,7 @@ export function messageOf(run: Run): Message {
     },
     options: {
       topic: { project: project.path, subject: placeWords(place) },
-      // Who may only read has nothing changed for them.
+      // An asker who may only read gets a read-only run.
       ...(right === "write" ? {} : { autonomy: "report" as const }),
       ...(askedBy === undefined ? {} : { askedBy }),
     },
@@ -97,7 +97,7 @@ export function openHandle(handle: string): { readonly agent: string; readonly h
   }
 }
 
-/** What a run keeps of its note. */
+/** Returns the part of its note that a run stores. */
 export const noteOf = ({ kind, id, url, author, title, createdAt, request, text }: ForgeNote): Run["note"] => ({
   kind,
   id,

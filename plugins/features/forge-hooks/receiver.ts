@@ -4,12 +4,12 @@ import { type Incoming, NAMES, type Rows } from "./rows.ts";
 /** As much as a forge sends. */
 const MAX_BYTES = 26_214_400;
 const WARN_MS = 60_000;
-/** What is read of a note, with some room: the rest is kept nowhere. */
+/** Stored length of a note, with some margin: the rest is dropped. */
 const KEPT_CHARS = 100_000;
 /** Well before the 10 s after which a forge takes a delivery for lost. */
 const ANSWER_MS = 4_500;
 
-/** What taking deliveries in stands on. */
+/** Dependencies of receiving deliveries. */
 export interface Reception {
   readonly rows: Rows;
   readonly log: Log;

@@ -4,19 +4,19 @@ import type { Collection, ForgeNote, ForgePlace, ForgeProject, ForgeRight, Forge
 /** Rows are kept so long after their last change. */
 export const KEPT_MS = 30 * 24 * 3_600_000;
 
-/** What came in and was not decided about yet. */
+/** A received delivery without a decision yet. */
 export interface Incoming {
   readonly forge: string;
   readonly note?: ForgeNote;
   readonly deleted?: { readonly place: ForgePlace; readonly note: Pick<ForgeNote, "kind" | "id"> };
   readonly via: "hook" | "backfill";
-  /** How often it was worked on and failed. */
+  /** Number of failed tries. */
   readonly tries?: number;
   /** Unix milliseconds. */
   readonly at: number;
 }
 
-/** What is known of an object of a forge that somebody wrote: whom its newest text named. */
+/** Known state of an object with text: the names in its newest version. */
 export interface SeenObject {
   readonly names: readonly string[];
   readonly hash: string;
@@ -24,7 +24,7 @@ export interface SeenObject {
   readonly at: number;
 }
 
-/** How far the work on a note is. */
+/** State of the work on a note. */
 export type RunState = "accepting" | "accepted" | "working" | "waiting" | "answered" | "silent" | "failed" | "stopped";
 
 /** A step that the status comment shows. */
@@ -61,7 +61,7 @@ export interface Run {
   /** Digest of what the status comment shows, and when it was last written. */
   readonly shown?: string;
   readonly shownAt?: number;
-  /** What it did with its tools: the answer by tool and input, so that the same call is done and counted once. */
+  /** Results of its tool calls by tool and input: a repeated call is executed and counted once. */
   readonly acts?: Readonly<Record<string, string>>;
   /** 1 while the status comment may still change; for the index. */
   readonly live: 0 | 1;
@@ -98,13 +98,13 @@ export interface Decision {
   readonly reason?: string;
 }
 
-/** How far a list of a project was looked through. */
+/** Poll position in a list of a project. */
 export interface Cursor {
   readonly since: number;
   readonly at: number;
 }
 
-/** What the plugin keeps. */
+/** Collections of the plugin. */
 export interface Rows {
   readonly store: Store;
   readonly inbox: Queue<Incoming>;
@@ -152,5 +152,5 @@ export const digest = (text: string): string => createHash("sha256").update(text
 
 const SIGNS = { issue: "#", request: "!", commit: "@" } as const;
 
-/** How people write a place: `group/project#12`, `!12` for a request, `@sha` for a commit. */
+/** Returns the usual notation of a place: `group/project#12`, `!12` for a request, `@sha` for a commit. */
 export const placeWords = ({ project, kind, id }: Pick<ForgePlace, "project" | "kind" | "id">): string => `${project.path}${SIGNS[kind]}${id}`;

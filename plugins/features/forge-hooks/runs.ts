@@ -24,7 +24,7 @@ const RESULT_MS = 2_000;
 /** More pictures of one note are not fetched. */
 const MOST_MEDIA = 8;
 
-/** How a run begins. */
+/** Start of a run. */
 export interface Start {
   readonly id: string;
   readonly agent: ForgeAgent;
@@ -178,7 +178,7 @@ export class Runs {
     return { run: ended({ ...withSteps, ...steps }, result), result };
   }
 
-  /** How the task ended; undefined while it has not. */
+  /** Returns the result of the task; undefined while it runs. */
   async result(taskId: string): Promise<TaskResult | undefined> {
     try {
       return await this.#shared.ctx.tasks.result(taskId, AbortSignal.timeout(RESULT_MS));
@@ -201,7 +201,7 @@ export class Runs {
       if (run.taskId === undefined || !queued.has(run.taskId)) continue;
       await this.exclusive(run.id, async () => {
         const now = (await this.get(run.id)) ?? run;
-        // What nobody has seen is over: later answers of the thread wait for it no longer.
+        // A run without a visible comment has ended: later answers of the thread do not wait for it.
         const over = now.shown === undefined ? { state: "stopped" as const, endedAt: Date.now(), live: 0 as const } : {};
         await this.save({ ...now, ...over, stoppedBy: DELETION });
       });
@@ -244,7 +244,7 @@ export class Runs {
   }
 }
 
-/** What stops a run that had not begun when its note was deleted: nothing is delivered of it. */
+/** Reason for stopping a run that had not begun when its note was deleted: its answer is not delivered. */
 export const DELETION = "the deletion of the note";
 
 /** The run with the end of its task. */

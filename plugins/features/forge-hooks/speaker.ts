@@ -6,7 +6,7 @@ import { digest, NAMES, placeWords, type Run } from "./rows.ts";
 import { DELETION, ended, type Runs } from "./runs.ts";
 import { editPause, headLine, workingText } from "./status-text.ts";
 
-/** An answer that came later than this is a comment of its own: edits tell nobody. */
+/** A later answer than this is a comment of its own: edits send no notification. */
 const LONG_MS = 120_000;
 const TICK_MS = 5_000;
 /** When to look again whether an earlier comment is there. */
@@ -16,7 +16,7 @@ const UNANSWERED_MS = 24 * 3_600_000;
 /** Signs that a comment has beside the answer itself. */
 const FRAME_CHARS = 1_000;
 
-/** What stands on the forge for the runs: one comment that grows, the answer in it or behind it, the eye. */
+/** Comments of the runs on the forge: one comment that grows, the answer in it or after it, the eyes reaction. */
 export class Speaker {
   readonly #shared: Shared & { readonly comments: OwnComments };
   readonly #runs: Runs;
@@ -139,7 +139,7 @@ export class Speaker {
     return { key: `${id}/${part}`, run: id, agent, task: taskId ?? id, place, text, told: [asker.login], urgency, reply: note };
   }
 
-  /** What the outbox sends: an answer into the comment of its run, else a comment of its own. The same key twice is one comment. */
+  /** Sends a delivery of the outbox: an answer into the comment of its run, else a comment of its own. The same key twice is one comment. */
   async send(name: string, out: Outgoing, signal: AbortSignal): Promise<Receipt> {
     const forge = forgeOf(this.#shared, name);
     const id = out.target.thread;
@@ -155,7 +155,7 @@ export class Speaker {
       if (run.mute !== undefined) throw channelError("permanent", run.mute);
       const index = Number(out.key.slice(out.key.lastIndexOf("/") + 1)) || 0;
       return index === 0 && out.key.startsWith(`${run.taskId}/`)
-        ? this.#answer(forge, run, out.text, signal)
+        ? this.#answer(forge, run, out.text, signal).catch((error) => this.#refused(run, error))
         : this.#further(forge, run, `part-${digest(out.key).slice(0, 12)}`, out.text, signal);
     });
   }
@@ -181,6 +181,12 @@ export class Speaker {
     for (const [at, piece] of rest.entries()) await this.#further(forge, final, `answer-${at + 1}`, piece, signal);
     await this.#done(final);
     return receipt;
+  }
+
+  /** The answer of a run could not be posted. Where it never can be the run is muted, so that nothing waits for its answer. Throws `error`. */
+  async #refused(run: Run, error: unknown): Promise<never> {
+    if ((error as { failure?: string }).failure === "permanent") await this.#runs.save({ ...run, mute: reasonOf(error) });
+    throw error;
   }
 
   /** The answer replaces the steps; where somebody took the comment away, it is a new one. */
@@ -212,7 +218,7 @@ export class Speaker {
     return receipt;
   }
 
-  /** Cut as they will be posted: what is done to the words makes them longer. */
+  /** Split the final text: the rules make it longer. */
   #pieces(forge: Forge, { asker }: Run, words: string): readonly string[] {
     const rules = { grammar: forge.grammar, told: [asker.login], secrets: [...forge.webhook.secrets(), ...(forge.secrets?.() ?? [])] };
     return piecesOf(outgoingText(words, rules), forge.limits.maxChars - FRAME_CHARS);

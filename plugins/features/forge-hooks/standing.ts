@@ -10,7 +10,7 @@ interface Known<T> {
   readonly until: number;
 }
 
-/** Who somebody is at a forge: a bot or a person, and what a person may do. Asked of the forge, remembered for a while. */
+/** Standing of users at a forge: a bot or a person, and a person's rights. Requested from the forge, and cached. */
 export class Standing {
   readonly #log: Log;
   readonly #rights = new Map<string, Known<ForgeRight>>();
@@ -21,8 +21,8 @@ export class Standing {
   }
 
   /**
-   * What cannot be found out counts as `report`: somebody who may write is heard and changes nothing. With `again` a forge that only cannot
-   * answer now (limits, a cut connection) is an error: the caller asks again.
+   * An unknown right counts as `report`: a user who may write gets a read-only run. With `again` a temporary failure of the forge (limits, a cut
+   * connection) is an error: the caller retries.
    */
   async right(forge: Forge, project: ForgeProject, user: ForgeUser, agent: string, signal: AbortSignal, again = false): Promise<ForgeRight> {
     const key = JSON.stringify([forge.name, forge.origin, project.id, user.id]);

@@ -49,7 +49,7 @@ function duration(ms: number): string {
   return minutes < 60 ? `${minutes} min ${seconds % 60} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-/** How long a status comment stands before it may be edited again: 5 s, after 2 minutes 15 s, after half an hour a minute. */
+/** Throttle of a status comment: pause before the next edit is 5 s, after 2 minutes 15 s, after half an hour a minute. */
 export function editPause(ageMs: number): number {
   if (ageMs < 120_000) return 5_000;
   return ageMs < 1_800_000 ? 15_000 : 60_000;

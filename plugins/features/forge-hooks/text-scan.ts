@@ -1,4 +1,4 @@
-/** What stands at a place of a text: words that people read, what is not theirs (a quote, a link, HTML), or code. */
+/** Class of a position of a text: the author's words, foreign ones (a quote, a link, HTML), or code. */
 export const PLAIN = 0;
 /** A quote, the words of a link, an address, HTML that is not shown. */
 export const HIDDEN = 1;
@@ -40,7 +40,7 @@ export class TextScan {
     return this.text.slice(from, to).toLowerCase().includes(sign);
   }
 
-  /** How often the sign stands there in a row. */
+  /** Returns the length of the run of that character. */
   run(at: number, sign: string, end: number): number {
     let next = at;
     while (next < end && this.text[next] === sign) next += 1;

@@ -7,7 +7,7 @@ import { find, pathOf } from "./retrieval.ts";
 import type { GraphSettings } from "./settings.ts";
 import { isApproved, type Nodes, troubleWith } from "./structure.ts";
 
-/** What became of a change that was drafted. */
+/** Result of drafting a change. */
 export interface Drafted {
   readonly change: GraphChange["change"];
   readonly node: string;

@@ -5,9 +5,9 @@ import { parseDocument, stringify } from "yaml";
 export interface GraphNode {
   readonly id: string;
   readonly title: string;
-  /** What it is a part of; none for a root. */
+  /** Id of its parent; absent for a root. */
   readonly parent?: string;
-  /** What it has to do with. */
+  /** Ids of related nodes. */
   readonly links: readonly string[];
   /** Words that people ask with. */
   readonly keywords: readonly string[];
@@ -23,16 +23,16 @@ export interface GraphChange {
   readonly confidence: number;
   readonly by?: string;
   readonly reason?: string;
-  /** What the reviewing agent said. */
+  /** Comment of the reviewing agent. */
   readonly review?: string;
 }
 
-/** The value of a file, or what is wrong with it and where. */
+/** The value of a file, or its error with the position. */
 export type Read<T> = { readonly value: T; readonly problem?: undefined } | { readonly value?: undefined; readonly problem: string };
 
 /** Of one file. */
 export const MAX_BYTES = 65_536;
-/** What an id looks like. */
+/** Format of an id. */
 export const ID = /^[a-z0-9](?:[a-z0-9._-]{0,62}[a-z0-9])?$/;
 const LONGEST_TITLE = 120;
 const LONGEST_TEXT = 4_000;

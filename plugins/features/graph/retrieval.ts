@@ -10,14 +10,14 @@ export interface Hit {
   readonly score: number;
   /** Its own words, from 0 to 1. */
   readonly bm25: number;
-  /** What stands around it, from 0 to 1. */
+  /** Score from related nodes, from 0 to 1. */
   readonly graph: number;
 }
 
 const SHOWN = 5;
 /** Of the best. */
 const LEAST = 0.25;
-/** What a step along an edge leaves of a score. */
+/** Factor by which a score decreases along an edge. */
 const FADE = 0.5;
 const STEPS = 2;
 const TEXT = 600;
@@ -66,7 +66,7 @@ function bm25(nodes: readonly GraphNode[], request: ReadonlySet<string>): Readon
   );
 }
 
-/** What reaches each node from the others along parents, parts and links; the strongest way counts. */
+/** Spreads scores to each node along parents, parts and links; the strongest path counts. */
 function spread(nodes: Nodes, start: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   const edges = new Map<string, Set<string>>();
   const join = (one: string, other: string) => {

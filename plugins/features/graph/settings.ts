@@ -47,7 +47,7 @@ export const GRAPH: ObjectSchema = {
   },
 };
 
-/** What the schema cannot say: agents that are not there. */
+/** Checks that the schema cannot express: missing agents. */
 export function checkGraph(section: GraphSettings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
   return (["draftAgent", "reviewAgent"] as const).flatMap((key): SectionProblem[] => {
     const named = section[key];

@@ -2,7 +2,7 @@ import { type Agents, type Inbound, type Route, routeTo, type TierEvent, type Tu
 import type { Entries } from "./entries.ts";
 import type { Matter } from "./topic-of.ts";
 
-/** What the mode `authoritative` stands on. */
+/** Dependencies of the mode `authoritative`. */
 export interface AuthorityDeps {
   readonly entries: Entries;
   readonly agents: Pick<Agents, "get">;
@@ -10,8 +10,8 @@ export interface AuthorityDeps {
 }
 
 /**
- * The way of a message to the agent that has its subject; undefined where nobody has it, or it goes there anyway. What one agent asks of
- * another goes where it was asked to: `refusalOf` judges it.
+ * Returns the route of a message to the agent that owns its subject; undefined if it has no owner, or goes there anyway. A request between agents
+ * goes where it was addressed: `refusalOf` checks it.
  */
 export async function routeOf(message: Inbound, { entries, agents, matterOf }: AuthorityDeps): Promise<Route | undefined> {
   if (message.options?.askedBy !== undefined) return undefined;

@@ -4,7 +4,7 @@ import type { Matter } from "./topic-of.ts";
 
 /** One row: who works on a subject of a project. Times in Unix milliseconds. */
 export interface Entry extends Matter {
-  /** Who has it. */
+  /** The owning agent. */
   readonly agent: string;
   /** The root event and the task of the newest turn about it. */
   readonly root?: string;
@@ -105,7 +105,7 @@ export class Entries {
     return holder;
   }
 
-  /** A person says who has it. Throws `SVC_LEDGER_CHANGED` (409) where `expect` is another version; 0 means that there is none. */
+  /** Assigns the subject to an agent, by a person. Throws `SVC_LEDGER_CHANGED` (409) if `expect` is another version; 0 means that it has no owner. */
   async assign(matter: Matter, agent: string, by: string, expect?: number): Promise<VersionedEntry> {
     const held = await this.#rows.get(keyOf(matter));
     const version = held?.version ?? 0;
@@ -116,7 +116,7 @@ export class Entries {
     return { ...entry, version: await this.#put(keyOf(matter), entry, version) };
   }
 
-  /** Nobody has it any more. False where nobody had. Throws `SVC_LEDGER_CHANGED` (409) where `expect` is another version. */
+  /** Removes the owner. False if there was none. Throws `SVC_LEDGER_CHANGED` (409) if `expect` is another version. */
   async release(matter: Matter, expect?: number): Promise<boolean> {
     const held = await this.#rows.get(keyOf(matter));
     if (expect !== undefined && expect !== (held?.version ?? 0)) throw changed();
@@ -129,7 +129,7 @@ export class Entries {
     return true;
   }
 
-  /** Forgets what nobody has worked on since. */
+  /** Deletes entries without work since that time. */
   async sweep(before: number): Promise<number> {
     let gone = 0;
     for (;;) {

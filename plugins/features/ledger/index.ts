@@ -8,10 +8,10 @@ import { matterOf } from "./topic-of.ts";
 /** Before plugins that choose an agent by the message's words, behind the gate of project managers. */
 const EARLY = -900;
 const DAY_MS = 86_400_000;
-/** What nobody has worked on for so long is forgotten. */
+/** Days without work after which an entry is deleted. */
 const KEPT_DAYS = 180;
 
-/** Which agent works on which subject of a project (001:L252): kept, and in the mode `authoritative` decided. */
+/** Owners of the subjects of a project (001:L252): recorded, and in the mode `authoritative` enforced. */
 export default definePlugin({
   kind: "feature",
   name: "ledger",

@@ -8,7 +8,7 @@ const MATTER = {
 } as const;
 const expect = { type: "integer", minimum: 0, description: "version that the entry must have; 0: none is there" } as const;
 
-/** What the routes stand on. */
+/** Dependencies of the routes. */
 export interface RouteDeps {
   readonly mode: Mode;
   readonly agents: Pick<Agents, "get">;

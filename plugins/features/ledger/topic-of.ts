@@ -1,6 +1,6 @@
 import type { Inbound, People } from "@svc/sdk";
 
-/** What an entry is about. */
+/** Subject of an entry. */
 export interface Matter {
   readonly project: string;
   readonly subject: string;
@@ -10,8 +10,8 @@ export interface Matter {
 const MOST = 1_000;
 
 /**
- * What a message is about: the topic that its entry has verified and that calls inherit, else the project of the contact who writes, with the
- * chat as the subject. Undefined where neither is known.
+ * Returns the subject of a message: the topic that its entry has verified and that calls inherit, else the project of the contact who writes, with
+ * the chat as the subject. Undefined if neither is known.
  */
 export function matterOf({ channel, chat, account, thread, sender, options }: Inbound, people: Pick<People, "whois"> | undefined): Matter | undefined {
   const { project, subject } = options?.topic ?? {};

@@ -1,7 +1,7 @@
 import type { Store } from "@svc/sdk";
 import type { Servers } from "./merge.ts";
 
-/** What this plugin wrote to each workspace last: by it a change made by hand is told from an older entry of ours. */
+/** The servers last written to each workspace: they distinguish a manual change from an older entry of ours. */
 export interface Ledger {
   read(workspace: string): Promise<Servers>;
   write(workspace: string, servers: Servers): Promise<void>;

@@ -9,7 +9,7 @@ export interface McpCall extends Pick<HttpRequest, "headers" | "signal" | "body"
   readonly log: Log;
 }
 
-/** How it is answered. */
+/** HTTP answer. */
 export interface McpAnswer {
   readonly status: number;
   readonly type: string;

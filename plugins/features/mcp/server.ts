@@ -42,7 +42,7 @@ export async function serve(agent: string, cli: CliHost, env: Readonly<Record<st
   // A promise alone does not keep the process.
   const awake = setInterval(() => {}, FOREVER_MS);
   await new Promise<void>((resolve) => process.stdin.once("end", resolve).once("close", resolve));
-  // What came in with the end is taken up in a turn of the loop of its own.
+  // Input that arrived with the end is handled in a later turn of the event loop.
   do {
     await new Promise((resolve) => setImmediate(resolve));
     await Promise.allSettled(busy);

@@ -20,7 +20,7 @@ export interface ToolSource {
 /** Longest text of one tool result; foreign text may be endless (000:L371). */
 const LONGEST = 40_000;
 
-/** How often a client that asked for it hears that its call goes on. */
+/** Interval of progress notifications to a client that requested them. */
 const PROGRESS_MS = 2_000;
 
 /** An MCP server of one agent's tools, for one connection or one request. */

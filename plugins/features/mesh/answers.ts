@@ -50,7 +50,7 @@ export class Answers {
 
   #follow(key: string, row: Awaited): void {
     this.#bring(key, row).catch((error) => {
-      // What is cut off by the end of the daemon is taken up at its next start.
+      // Work interrupted by the end of the daemon resumes at its next start.
       if (this.#ctx.signal.aborted || codeOf(error) === "SVC_DAEMON_DRAINING") return;
       this.#ctx.log.error(
         { peer: row.peer, agent: row.to.agent, reason: reasonOf(error) },

@@ -3,8 +3,8 @@ import type { Authority } from "@svc/sdk";
 import type { Peer } from "./settings.ts";
 
 /**
- * A bearer is a peer's when it equals the token of any configured one (AUTH-19); of peers that share a token it is the first. An
- * empty token, such as that of an unset variable, lets nobody in.
+ * A bearer is a peer's when it equals the token of any configured one (AUTH-19); of peers that share a token it is the first. An empty token, such as
+ * that of an unset variable, never matches.
  */
 export function createPeerAuthority(peers: readonly Peer[]): Authority {
   const known = peers.flatMap(({ name, token }) => (token === undefined || token.trim() === "" ? [] : [{ name, digest: digestOf(token) }]));

@@ -5,7 +5,7 @@ import { OwnRecords } from "./mdns-records.ts";
 import { type LocalAddress, NetworkLink } from "./network-link.ts";
 import { type FoundDaemon, RecordBook } from "./record-book.ts";
 
-/** What discovery works with. */
+/** Dependencies of discovery. */
 export interface DiscoveryOptions {
   /** `node.id`. */
   readonly node: string;
@@ -20,7 +20,7 @@ export interface DiscoveryOptions {
 
 const ROUND_MS = 60_000;
 
-/** Finds daemons on the local networks and announces this one, where others can reach it. What is found is shown and nothing else: it is asked for nothing. */
+/** Finds daemons on the local networks and announces this one, where others can reach it. Found daemons are only listed: no request is sent to them. */
 export class Discovery {
   readonly #options: DiscoveryOptions;
   readonly #book = new RecordBook();
@@ -76,7 +76,7 @@ export class Discovery {
   }
 }
 
-/** Why nobody is told where this daemon is; undefined where they are. */
+/** Returns why this daemon is not announced; undefined if it is. */
 export function notAnnounced(listens: DiscoveryOptions["listens"]): string | undefined {
   if (listens === undefined) return "it opens no port";
   const { host } = listens;

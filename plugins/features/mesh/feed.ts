@@ -1,7 +1,7 @@
 import { type Collection, type Envelope, onAbort, type PluginContext, readEventStream, reasonOf, type StreamingFetch, sleep, withTimeout } from "@svc/sdk";
 import type { Peer } from "./settings.ts";
 
-/** What the feed works with. */
+/** Dependencies of the feed. */
 export interface FeedOptions extends Pick<PluginContext, "events" | "log" | "node"> {
   readonly fetch: StreamingFetch;
   readonly skipTypes: readonly string[];
@@ -10,7 +10,7 @@ export interface FeedOptions extends Pick<PluginContext, "events" | "log" | "nod
   readonly signal: AbortSignal;
 }
 
-/** How far a peer's events were read. */
+/** Read position in a peer's events. */
 export interface Cursor {
   readonly lastId: string;
 }
@@ -21,20 +21,22 @@ const MOST_PAUSE_MS = 60_000;
 const WITHOUT_MS = 600_000;
 /** A comment comes every 15 s. */
 const IDLE_MS = 60_000;
-/** How soon a stream of another kind shows itself. */
+/** Time within which a stream of another format is recognised. */
 const EARLY_MS = 500;
 const PAGE = 200;
 /** A wire that breaks within a page of this size gives no page at all. */
 const LEAST_PAGE = 5;
 const MOST_BYTES = 67_108_864;
+/** Of one event: many times what an envelope may have. */
+const MOST_CHARS = 1_048_576;
 const SAVE_MS = 1_000;
-/** What a machine says of itself alone (MESH-05). */
+/** Event kinds that concern their own machine alone (MESH-05). */
 const LOCAL_KINDS = ["status", "voice"];
 
 /** A peer from before there was a feed. */
 class NoFeed extends Error {}
 
-/** What is known of the wire to a peer, over its connections. */
+/** State of the connection to a peer, over reconnects. */
 interface Wire {
   /** Events that are asked for at once, when some were missed: fewer after each time that none came. */
   page: number;
@@ -42,7 +44,7 @@ interface Wire {
   came: number;
   /** The event behind which a gap was told: it is told once, also where nothing has come after it. */
   gapBehind?: string;
-  /** It was told that something came that is not an event. */
+  /** An invalid event was reported already. */
   told?: true;
 }
 
@@ -127,7 +129,7 @@ interface Connection {
 async function read(body: AsyncIterable<Uint8Array>, connection: Connection, up: () => void): Promise<void> {
   const { peer, options } = connection;
   const book = new CursorBook(peer.name, options);
-  const events = readEventStream(body)[Symbol.asyncIterator]();
+  const events = readEventStream(body, { maxChars: MOST_CHARS })[Symbol.asyncIterator]();
   // The stream is open: what comes from now on is in it, and what came before is read beside it.
   const first = events.next();
   first.catch(() => undefined);
@@ -145,7 +147,7 @@ async function read(body: AsyncIterable<Uint8Array>, connection: Connection, up:
   }
 }
 
-/** What was missed since the last event that is known. At first contact nothing was. */
+/** Reads the events missed since the last known one. At first contact there are none. */
 async function catchUp(connection: Connection, book: CursorBook): Promise<void> {
   const { peer, wire, options } = connection;
   for (let since = await book.read(); since !== undefined; ) {
@@ -181,7 +183,7 @@ async function ask({ peer, skip, options }: Connection, since: string, page: str
   return { events, ...(gap ? { gap } : {}), ...(more === undefined ? {} : { more }) };
 }
 
-/** What a frame holds, or nothing where that is no JSON: it is dropped as any other that is no envelope. */
+/** Parses a frame; undefined if it is not JSON: it is dropped like any other invalid envelope. */
 function envelopeOf(data: string): Envelope | undefined {
   try {
     return JSON.parse(data) as Envelope;
@@ -203,7 +205,7 @@ function take(envelope: Envelope | null | undefined, { peer, node, wire, options
     wire.told = true;
     return;
   }
-  // What does not cross is a place to read on from, too: after its restart a peer may have nothing else.
+  // An event that is not forwarded is a read position, too: after its restart a peer may have no other.
   if (typeof envelope?.id === "string") book.keep(envelope.id);
 }
 

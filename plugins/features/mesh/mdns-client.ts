@@ -10,7 +10,7 @@ export interface Question {
 /** One record of a multicast DNS packet, as far as this plugin reads and writes it. */
 export interface MdnsRecord extends Question {
   readonly ttl?: number;
-  /** It is the only one of its kind: others of its name and type are forgotten. */
+  /** The record is unique: others of its name and type are flushed from caches. */
   readonly flush?: boolean;
   /** A name (PTR), an address (A), texts (TXT), or where a service is (SRV). */
   readonly data?: unknown;
@@ -24,7 +24,7 @@ export interface Packet {
   readonly additionals: readonly MdnsRecord[];
 }
 
-/** What the library sends. */
+/** Packet that the library sends. */
 export interface Sent {
   readonly id?: number;
   readonly questions?: readonly Question[];

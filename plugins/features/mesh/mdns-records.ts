@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { MdnsRecord, Question } from "./mdns-client.ts";
 
-/** What daemons of the mesh are called on the local network (DNS-SD, RFC 6763). */
+/** Service type of mesh daemons on the local network (DNS-SD, RFC 6763). */
 export const SERVICE = "_svc-mesh._tcp.local";
 /** Where programs ask which services there are. */
 export const SERVICES = "_services._dns-sd._udp.local";
@@ -10,7 +10,7 @@ export const TTL_SECONDS = 120;
 /** The same for a program that asks once, from a port of its own (RFC 6762, 6.7). */
 const LEGACY_TTL_SECONDS = 10;
 
-/** This daemon, as it announces itself on one network. */
+/** This daemon's announcement on one network. */
 export interface Announced {
   /** `node.id`. */
   readonly node: string;
@@ -37,7 +37,7 @@ export class OwnRecords {
     return [this.#pointer(ttl), ...this.#details(ttl)];
   }
 
-  /** What answers a question, and what the asker will want to know next; undefined where it is not about this daemon. */
+  /** Returns the answer to a question, with additional records that the asker will need next; undefined if the question is not about this daemon. */
   answer({ name, type }: Question): { readonly answers: readonly MdnsRecord[]; readonly additionals: readonly MdnsRecord[] } | undefined {
     const asked = name.toLowerCase();
     const meant = (own: string) => type === "ANY" || type === own;

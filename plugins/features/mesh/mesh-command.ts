@@ -61,7 +61,7 @@ async function list(cli: CliHost): Promise<void> {
   cli.print(rows.join("\n"), [...peers, ...found]);
 }
 
-/** How a daemon that was found becomes a peer: a person says so. */
+/** Returns the command with which a person adds a discovered daemon as a peer. */
 function nextStep({ name, url }: Listed, peers: readonly Listed[]): { readonly add?: string; readonly note?: string } {
   if (peers.some((peer) => peer.name === name)) return { note: `calls itself by the name of the peer ${name}, at another address than that one's` };
   const variable = `${name.toUpperCase().replace(/[^A-Z0-9]/g, "_")}_MESH_TOKEN`;
@@ -75,7 +75,7 @@ async function add(name: string, url: string, tokenEnv: string, cli: CliHost): P
   const known = await peersInFile(cli);
   if (known.some((peer) => peer.name === name)) throw usage(`there is a peer '${name}' already; remove it first`);
   const peer = { name, url, token: `\${${tokenEnv}}` };
-  // Tokens of the others stay as they are written: what is read of them is masked.
+  // Tokens of the other peers stay as written: the values read are masked.
   const report = await cli.change([
     { path: ["mesh", "enabled"], value: true },
     known.length === 0 ? { path: ["mesh", "peers"], value: [peer], reference: true } : { path: ["mesh", "peers", known.length], value: peer, reference: true },

@@ -11,10 +11,10 @@ export interface LocalAddress {
   readonly cidr: string;
 }
 
-/** What a link works with. */
+/** Dependencies of a link. */
 export interface LinkOptions {
   readonly book: RecordBook;
-  /** What is announced here; without it one only listens. */
+  /** Own records to announce; without them it only listens. */
   readonly own?: OwnRecords;
   readonly log: Log;
   readonly port?: number;
@@ -130,7 +130,7 @@ export class NetworkLink {
   #answerAll(packet: Packet, said: readonly Said[]): void {
     const isKnown = (name: unknown) => packet.answers.some(({ type, data, ttl = 0 }) => type === "PTR" && data === name && ttl >= 60);
     if (said.every(({ answers }) => answers.every(({ type, data }) => type === "PTR" && isKnown(data)))) return;
-    // All that is announced, however much of it was asked for: it is little, and then nobody asks for the rest.
+    // Answer with all records, whatever was asked: they are few, and no further questions follow.
     const wait = Math.max(LEAST_DELAY_MS + Math.random() * MORE_DELAY_MS, this.#answeredAt + PAUSE_MS - Date.now());
     this.#answering ??= setTimeout(() => {
       this.#answering = undefined;

@@ -35,7 +35,7 @@ async function* handOver(turn: Turn, node: string, handing: Handing): AsyncGener
   const { events, signal } = handing;
   const { agent } = turn.route;
   yield { type: "parked", reason: `node ${node} works on it` };
-  // What happens there is caused by this event (MESH-06).
+  // Events there have this event as their cause (MESH-06).
   const forward = events.within({ rootId: turn.rootId }, () =>
     events.publish({
       kind: "mesh",
@@ -74,7 +74,7 @@ async function cancel(turn: Turn, node: string, { peers, signal, log, here }: Ha
   }
 }
 
-/** How the turn ends, or why it has to be asked for again. */
+/** Returns the end of the turn, or why it has to be requested again. */
 async function ask(turn: Turn, node: string, { peers, signal, here }: Handing, forward: string): Promise<TierEvent | string> {
   let answer: PeerAnswer;
   try {
@@ -97,7 +97,7 @@ async function ask(turn: Turn, node: string, { peers, signal, here }: Handing, f
     };
   if (status !== 200) return { type: "error", kind: said.code ?? "node", message: `Node ${node} refused it with ${status}: ${said.error ?? "no reason"}` };
   if (said.ok === true) return { type: "done", text: said.reply ?? "" };
-  // It goes on there after the peer's restart.
+  // The task resumes there after the peer's restart.
   if (said.errorKind === "interrupted") return `interrupted: ${said.error ?? ""}`;
   return { type: "error", kind: said.errorKind ?? "node", message: `Node ${node}: ${said.error ?? "the run failed there"}` };
 }

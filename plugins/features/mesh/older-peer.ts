@@ -2,7 +2,7 @@ import type { PeerAnswer, PeerRequest, Peers } from "@svc/sdk";
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** What a task is nothing without. */
+/** Required fields of a task. */
 const NEEDED: ReadonlySet<string> = new Set(["agent", "message"]);
 const MOST_LEFT_OUT = 8;
 

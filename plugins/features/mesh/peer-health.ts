@@ -3,7 +3,7 @@ import { type Events, type KnownPeer, type Log, type Peers, reasonOf } from "@sv
 /** Kept of one peer. */
 const MOST_AGENTS = 200;
 
-/** How a peer was when it was asked last. */
+/** State of a peer at the last poll. */
 export interface PeerHealth {
   readonly state: "unknown" | "up" | "down" | "refused";
   /** Unix time in milliseconds. */
@@ -33,7 +33,7 @@ export class HealthBook {
     return this.#states.get(peer) ?? { state: "unknown" };
   }
 
-  /** What others are told of it. */
+  /** State of a peer for other plugins. */
   known(peer: string): Pick<KnownPeer, "state" | "agents"> {
     const agents = this.#agents.get(peer);
     return { state: this.of(peer).state, ...(agents === undefined ? {} : { agents }) };

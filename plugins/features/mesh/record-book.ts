@@ -2,9 +2,9 @@ import { isIPv4 } from "node:net";
 import type { MdnsRecord, Packet, Question } from "./mdns-client.ts";
 import { SERVICE } from "./mdns-records.ts";
 
-/** A daemon that says of itself that it is there. Nobody has vouched for it: nothing is sent to it. */
+/** A daemon that announces itself. Unverified: nothing is sent to it. */
 export interface FoundDaemon {
-  /** What it calls its node. */
+  /** Name of its node, as it announces it. */
   readonly name: string;
   readonly url: string;
 }
@@ -23,10 +23,10 @@ const MOST_RECORDS = 200;
 const MOST_KEPT = 256;
 const MOST_ASKED = 20;
 const MOST_TTL_SECONDS = 4_500;
-/** It goes into a command that people copy: nothing in it may mean something to a shell or a terminal. */
+/** The name goes into a command that people copy: exclude characters with a meaning to a shell or a terminal. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
-/** What others have said on the network, as long as they said it counts. Everything in it was written by a stranger. */
+/** Cache of announcements on the network, for their time to live. All content is untrusted. */
 export class RecordBook {
   readonly #kept: Readonly<Record<Kind, Map<string, Kept>>> = {
     PTR: new Map<string, Kept>(),
@@ -51,7 +51,7 @@ export class RecordBook {
     }
   }
 
-  /** What has to be asked before the known names are daemons. */
+  /** Returns the questions that must be asked before the known names are daemons. */
   missing(): readonly Question[] {
     const questions: Question[] = [];
     for (const instance of this.#alive("PTR")) {

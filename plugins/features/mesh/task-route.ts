@@ -60,7 +60,7 @@ const BODY = {
   },
 } as const satisfies ObjectSchema;
 
-/** What the route works with. */
+/** Dependencies of the route. */
 export interface TaskRouteOptions extends Pick<PluginContext, "agents" | "events" | "node" | "tasks" | "traces"> {
   readonly peers: Pick<Peers, "list">;
   readonly answers: Pick<Answers, "send">;
@@ -95,7 +95,7 @@ export function meshTaskRoute(options: TaskRouteOptions): HttpRoute {
   };
 }
 
-/** What a peer asks of an agent here. */
+/** Returns a peer's request to a local agent as a message. */
 function inward({ body, headers, caller }: HttpRequest, { agents, node }: TaskRouteOptions): Message {
   const { peer, agent, message, context = {}, freshSession, timeoutMinutes, chain, topic } = body as TaskBody;
   if (peer !== undefined && peer !== node.name && peer !== node.id)
@@ -128,7 +128,7 @@ function inward({ body, headers, caller }: HttpRequest, { agents, node }: TaskRo
   };
 }
 
-/** What this machine asks of an agent on a peer. */
+/** Returns a local request to a peer's agent as a message. */
 function outward(request: HttpRequest, options: TaskRouteOptions): Message {
   const { peer, ...task } = asked(request, options);
   return messageTo(peer, task);
@@ -159,7 +159,7 @@ function asked({ body, headers, caller }: HttpRequest, { peers }: TaskRouteOptio
   };
 }
 
-/** The conversation as its newest task has it. Throws where nobody has spoken there. */
+/** Returns the conversation of its newest task. Throws if there is none. */
 async function conversationOf({ channel = "", chatId = "" }: NonNullable<TaskBody["context"]>, { traces, agents }: TaskRouteOptions): Promise<PeerAnswerTo> {
   const found = (await traces.list({ channel, limit: LOOKED_AT })).find((trace) => trace.chat === chatId && agents.get(trace.agent) !== undefined);
   if (found === undefined)
@@ -198,7 +198,7 @@ export function requirePeer(peers: Pick<Peers, "list">, peer: string): void {
     );
 }
 
-/** What is run on a peer. */
+/** Task to run on a peer. */
 export interface PeerTask {
   readonly agent: string;
   readonly message: string;

@@ -1,7 +1,7 @@
 import type { DaemonHealth } from "@svc/sdk";
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
-/** What is counted, and how it is told. */
+/** Counters and their output. */
 export interface Measures {
   task(agent: string, status: string, durationMs: number): void;
   delivered(channel: string, result: string, count: number): void;

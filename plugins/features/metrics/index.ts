@@ -41,7 +41,7 @@ export default definePlugin<{ readonly enabled: boolean }>({
   },
 });
 
-/** What the daemon itself tells; a plugin's event of the same kind names its source and counts for nothing. */
+/** Counts events of the daemon itself; a plugin's event of the same kind has a source and is ignored. */
 function count(measures: Measures | undefined, { type, agentId = "", data = {}, source }: Envelope): void {
   if (measures === undefined || source !== undefined) return;
   const text = (value: unknown) => (typeof value === "string" ? value : "");

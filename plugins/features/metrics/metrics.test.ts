@@ -6,7 +6,7 @@ const at = "2026-01-01T00:00:00.000Z";
 const envelope = (type: string, facts: object) => ({ id: "e", rootId: "r", node: "node_test", kind: "k", type, at, summary: "", ...facts });
 
 async function started() {
-  const health = () => ({
+  const now = () => ({
     ok: true,
     state: "running" as const,
     uptimeSeconds: 7,
@@ -14,6 +14,7 @@ async function started() {
     plugins: [{ id: "channel-x", state: "failed", failures: 4 }],
     storeBytes: 4_096,
   });
+  const health = Object.assign(now, { nodes: async () => [] });
   const ctx = createFakeContext(metrics, { config: { enabled: true }, health });
   const life = await metrics.setup(ctx);
   await life?.start?.();

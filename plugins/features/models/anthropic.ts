@@ -6,7 +6,7 @@ import type { ModelAddress } from "./provider-address.ts";
 type Fields = Readonly<Record<string, unknown>>;
 type Block = Record<string, unknown>;
 
-/** What older models may think before each answer, in tokens; newer ones decide themselves. */
+/** Thinking budget of older models before each answer, in tokens; newer ones decide themselves. */
 const THINKING_TOKENS = 4096;
 const CACHED = { cache_control: { type: "ephemeral" } };
 /** Of four that the API takes, two are left to the system prompt and to what may come. */

@@ -6,7 +6,7 @@ import type { ModelApi } from "./provider-address.ts";
 import { compileSchema } from "./shape.ts";
 import { SMALL_MODELS, type SmallModel } from "./vendors.ts";
 
-/** What an extraction needs from outside. */
+/** Dependencies of an extraction. */
 export interface ExtractOptions {
   /** Reads the variables of `SMALL_MODELS`, and `SVC_EXTRACT_MODEL`; asked at each call. */
   env(name: string): string | undefined;
@@ -15,11 +15,11 @@ export interface ExtractOptions {
 
 type Request = Parameters<Models["extract"]>[0];
 
-/** How one kind of API is asked to call a tool, and where in its answer the call is. */
+/** Request of a tool call in one kind of API, and its position in the answer. */
 interface Api {
   headers(key: string): Readonly<Record<string, string>>;
   body(model: string, request: Request, parameters: Schema): unknown;
-  /** What the tool was called with; undefined when it was not called. Throws a `SyntaxError` for a text that is not JSON. */
+  /** Returns the input of the tool call; undefined without a call. Throws a `SyntaxError` for a text that is not JSON. */
   call(answer: unknown): unknown;
   /** Why an answer may be incomplete: it met the limit of tokens. */
   cut(answer: unknown): boolean;

@@ -1,7 +1,7 @@
 import type { ModelCall, ModelEvent, ModelReply, Usage } from "@svc/sdk";
 import type { ModelAddress } from "./provider-address.ts";
 
-/** How one kind of API is asked, and how its answer is read. */
+/** Request and answer format of one kind of API. */
 export interface WireFormat {
   /** Appended to the address. */
   readonly path: string;
@@ -32,7 +32,7 @@ export const MAX_OUTPUT_TOKENS = 16_384;
 /** Vendors refuse an empty answer of a tool. */
 export const toolText = (text: string): string => text || "(nothing)";
 
-/** What a tool was called with; nothing when it is not JSON. Some vendors send no text at all for an empty object. */
+/** Parses a tool's input; without `input` if it is not JSON. Some vendors send no text at all for an empty object. */
 export function readInput(json: string): { readonly input?: unknown } {
   if (json.trim() === "") return { input: {} };
   try {

@@ -7,7 +7,7 @@ import { VendorError } from "./model-failure.ts";
 export interface Connections {
   /** Resolves when the headers are there, whatever the status. Rejects when there is no answer, or when `signal` aborts. */
   post(url: URL, headers: Readonly<Record<string, string>>, body: string, signal: AbortSignal | undefined): Promise<Answer>;
-  /** Ends what is idle; what is in use ends with its call. */
+  /** Closes idle connections; those in use close with their call. */
   close(): void;
 }
 
@@ -33,7 +33,7 @@ const TEXT_MS = 10_000;
 const MAX_EVENT = 8 * 1_048_576;
 /** Events that may wait for the reader before the vendor has to. */
 const MOST_WAITING = 1_000;
-/** How long the rest of an answer may take that is over. */
+/** Timeout for draining an answer that has ended. */
 const REST_MS = 1_000;
 
 /** No connection is opened before the first `post`. */

@@ -13,7 +13,7 @@ export class VendorError extends Error {
 /** So much of a vendor's words is passed on, in characters. */
 const LONGEST_REASON = 500;
 
-/** What the vendors' words for a conversation that is too long have in common. */
+/** Common part of the vendors' messages about a conversation that is too long. */
 const TOO_LONG =
   /context.{0,12}(length|window|size)|context_length_exceeded|exceed_context_size|prompt is too long|input is too long|(maximum|too many)( input| prompt)? tokens|request_too_large/i;
 
@@ -52,7 +52,7 @@ export function judgeAnswer(address: ModelAddress, status: number, headers: Read
   const subject = `The provider '${provider}'`;
   if (error?.kind === "context" || status === 413)
     return tierFailure("context", `${subject} finds the conversation too long for the model (status ${status}): ${reason}`);
-  // What the API says about a wrong key may repeat it.
+  // Omit the API's message about a wrong key, which may repeat it.
   if (status === 401 || status === 403) return tierFailure("auth", `${subject} refused the API key (status ${status}); check providers.${provider}.apiKey.`);
   if (status === 402 || error?.kind === "billing") return tierFailure("billing", `${subject} refuses the account (status ${status}): ${reason}`);
   if (status === 429) return tierFailure("rate-limit", `${subject} limits the rate of requests (status 429): ${reason}`, facts);
@@ -80,7 +80,7 @@ export function judgeError(address: ModelAddress, error: unknown, said: boolean)
   return tierFailure(error.kind, `The provider '${provider}' gave up: ${reason}`);
 }
 
-/** What a vendor asks to wait, in milliseconds: seconds, milliseconds or a date. */
+/** Returns the retry delay that a vendor asks for, in milliseconds: from seconds, milliseconds or a date. */
 function retryAfter(headers: Readonly<Record<string, unknown>>, now: number): number | undefined {
   const milliseconds = Number(headers["retry-after-ms"] ?? Number.NaN);
   if (milliseconds >= 0) return milliseconds;

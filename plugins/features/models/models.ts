@@ -3,7 +3,7 @@ import type { ExtractOptions } from "./extract.ts";
 import type { Connections } from "./model-connection.ts";
 import { type ModelAddress, modelAddress, type NoAddress, type Providers } from "./provider-address.ts";
 
-/** What a turn needs of the configuration. */
+/** The part of the configuration that a turn uses. */
 export interface ModelsOptions extends ExtractOptions {
   /** The live section `providers`. */
   readonly providers: () => Providers;

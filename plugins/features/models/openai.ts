@@ -6,7 +6,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** OpenAI's own newer models refuse the name of the limit that every other server knows. */
 const OPENAI_HOST = "api.openai.com";
-/** What servers call the thoughts of a model. */
+/** Field names of a model's thoughts in servers. */
 const THOUGHTS = ["reasoning_content", "reasoning"] as const;
 
 /** The chat completions of OpenAI, which most other servers speak too. */

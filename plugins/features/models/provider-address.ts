@@ -13,7 +13,7 @@ export interface Provider {
 /** The section `providers`. */
 export type Providers = Readonly<Record<string, Provider>>;
 
-/** Which protocol an address speaks: Anthropic's messages, or the chat completions of OpenAI that most other servers speak too. */
+/** Protocol of an address: Anthropic's messages, or the chat completions of OpenAI that most other servers support too. */
 export type ModelApi = "anthropic" | "openai";
 
 /** Where and how a model is called. */
@@ -21,7 +21,7 @@ export interface ModelAddress {
   /** The entry of `providers`, for messages. */
   readonly provider: string;
   readonly api: ModelApi;
-  /** What `/messages` or `/chat/completions` is appended to; no slash at its end. */
+  /** Base address to which `/messages` or `/chat/completions` is appended; without a slash at its end. */
   readonly url: string;
   /** Unset where none is needed: a server on this machine. */
   readonly key?: string;

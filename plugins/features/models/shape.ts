@@ -7,8 +7,8 @@ const MAX_SCHEMA_CHARS = 65_536;
 const CHECK_MS = 1000;
 
 /**
- * A check against a schema from outside, which answers what is wrong, as a text for people, or undefined. It ends within a second. Throws
- * `SVC_MODEL_SCHEMA` for a schema that cannot be used. Nothing is kept: each schema is compiled in a validator of its own.
+ * Compiles a foreign schema to a check, which returns the error as a text for people, or undefined. It ends within a second. Throws
+ * `SVC_MODEL_SCHEMA` for an unusable schema. Not cached: each schema is compiled in a validator of its own.
  */
 export async function compileSchema(schema: Schema): Promise<(value: unknown) => string | undefined> {
   const { Ajv2020 } = await import("ajv/dist/2020.js");

@@ -12,7 +12,7 @@ export const ADDRESSES: Readonly<Record<string, string>> = {
   llamacpp: "http://127.0.0.1:8080/v1",
 };
 
-/** What an agent gets that names no model, by what its provider speaks. */
+/** Default model of an agent, by its provider's protocol. */
 export const AGENT_MODELS: Readonly<Partial<Record<ModelApi, string>>> = { anthropic: "claude-sonnet-4-5" };
 
 /** A vendor whose small model takes data out of texts. */

@@ -2,7 +2,7 @@ import type { Log, Spawn } from "@svc/sdk";
 import type { NotificationSettings } from "./settings.ts";
 import type { Words } from "./words.ts";
 
-/** What banners are shown with. */
+/** Dependencies of banners. */
 export interface BannerDeps {
   readonly platform: NodeJS.Platform;
   readonly spawn: Spawn;
@@ -53,7 +53,7 @@ export function createBanner({ platform, spawn, log, variable }: BannerDeps) {
         const value = variable(name);
         return value === undefined ? [] : [[name, value]];
       });
-      // A daemon without a desktop session has nobody to show it to.
+      // Without a desktop session there is no screen for a banner.
       if (found.every(([name]) => name === "XDG_RUNTIME_DIR")) return;
       const icon = local.icon === undefined ? [] : [`--icon=${local.icon}`];
       await run({ command: "notify-send", args: ["--app-name=svc", ...icon, "--", title, plain(text)], env: Object.fromEntries(found) });

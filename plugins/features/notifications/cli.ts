@@ -1,7 +1,7 @@
 import { type CliHost, type CommandGroup, codeOf } from "@svc/sdk";
 import { ALL_DEVICES, noChannel, OWN } from "./own-devices.ts";
 
-/** What the daemon answers with. */
+/** Answer of the daemon. */
 interface Sent {
   readonly channel: string;
 }

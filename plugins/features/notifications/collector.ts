@@ -12,8 +12,8 @@ const PAGE = 1_000;
 type Context = Pick<PluginContext, "events" | "jobs" | "log" | "node" | "store">;
 
 /**
- * Hears of tasks and collects what is to be told: a row for each thing, until one notice tells them all. `told` answers the write that stores
- * that notice; it is one transaction with the end of the rows.
+ * Listens for tasks and collects notable events: a row for each, until one notice reports them all. `told` returns the write that stores that notice;
+ * it is in one transaction with the end of the rows.
  */
 export async function startCollector(ctx: Context, settings: () => NotificationSettings, told: (happened: readonly Happening[]) => Op): Promise<void> {
   const pending = ctx.store.collection<Happening>(PENDING);
@@ -71,6 +71,6 @@ export async function startCollector(ctx: Context, settings: () => NotificationS
 
   const left = await pending.count(own);
   ctx.events.subscribe(hear);
-  // What the daemon had heard before it stopped.
+  // Events received before the daemon stopped.
   if (left > 0) arm();
 }

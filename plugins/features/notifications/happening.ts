@@ -16,7 +16,7 @@ export interface Happening {
 /** Ends that somebody asked for, or that have a message of their own. */
 const NO_FAILURE: ReadonlySet<unknown> = new Set(["cancelled", "dropped"]);
 
-/** What of an event is told by the settings; undefined for everything else, events of other machines too. */
+/** Returns the notable part of an event, by the settings; undefined for others, and for events of other machines. */
 export function happeningOf(
   { node, kind, type, agentId = "", ref = "", data = {} }: Envelope,
   here: string,

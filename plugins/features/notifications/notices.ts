@@ -7,7 +7,7 @@ import { wordsFor } from "./words.ts";
 
 type Notice = Parameters<Notifier["notify"]>[0];
 
-/** What `svc notify` sends. */
+/** Notice of `svc notify`. */
 export interface Direct extends Pick<Notice, "text" | "title" | "priority"> {
   readonly channel?: string;
   readonly chat?: string;
@@ -16,7 +16,7 @@ export interface Direct extends Pick<Notice, "text" | "title" | "priority"> {
 
 /** Notices that are stored first and sent from there. */
 export interface Notices extends Pick<Notifier, "notify"> {
-  /** Hands it to the channel at once: throws when there is none that could take it. Answers which one has it. */
+  /** Passes the notice to the channel at once: throws without a suitable channel. Resolves with the channel. */
   send(notice: Direct): Promise<{ readonly channel: string; readonly delivery: string }>;
 }
 
@@ -26,7 +26,7 @@ const NOTICES = "notices";
 /** A channel that is missing at a start may be there a moment later; one that was switched off for long is not waited for. */
 const MOST_ATTEMPTS = 20;
 
-/** Opens what is stored of notices, sends what waits, and begins to hear of tasks. */
+/** Opens the stored notices, sends waiting ones, and starts listening for tasks. */
 export async function openNotices(ctx: Context, settings: () => NotificationSettings): Promise<Notices> {
   const queue = ctx.store.queue<Notice>(NOTICES);
   const banner = createBanner({ platform: process.platform, spawn: ctx.spawn, log: ctx.log, variable: (name) => ctx.env(name) });

@@ -26,7 +26,7 @@ const ON = { taskComplete: true, taskError: true, taskQueued: false };
 const LOCAL = { banner: true, sound: true, soundName: "Glass", volume: 0.4 };
 const LONG_TASK_S = 30;
 
-/** What the section says, with the defaults of what it leaves out. */
+/** Returns the section with its defaults. */
 export function settingsOf({ longTaskThreshold = LONG_TASK_S, on, local, ...others }: NotificationSection): NotificationSettings {
   return { ...others, longTaskThreshold, on: { ...ON, ...on }, local: { ...LOCAL, ...local } };
 }
@@ -36,6 +36,7 @@ const name = (description: string) => ({ type: "string", minLength: 1, descripti
 /** The schema of the section. */
 export const NOTIFICATIONS: ObjectSchema = {
   type: "object",
+  description: "notices to people: where they go, and which",
   additionalProperties: false,
   properties: {
     longTaskThreshold: { type: "number", minimum: 0, default: LONG_TASK_S, description: "seconds after which the end of a task is told; 0 = off" },

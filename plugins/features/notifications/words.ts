@@ -1,6 +1,6 @@
 import type { Happening } from "./happening.ts";
 
-/** What a notice says. */
+/** Text of a notice. */
 export interface Words {
   readonly title: string;
   readonly text: string;

@@ -1,6 +1,6 @@
 import { type HttpRoute, type PluginContext, svcError } from "@svc/sdk";
 
-/** What the routes stand on. */
+/** Dependencies of the routes. */
 export interface ActionState {
   /** Reads the folder of definitions again. */
   look(): Promise<void>;

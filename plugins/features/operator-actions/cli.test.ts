@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { CliHost } from "@svc/sdk";
+import { createFakeCli } from "@svc/sdk/testing";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import group from "./cli.ts";
 
@@ -12,22 +12,9 @@ beforeEach(async () => {
 afterEach(() => rm(dataFolder, { recursive: true }));
 
 function host(answers: Record<string, unknown> = {}) {
-  const printed: { human: string; json: unknown }[] = [];
-  const asked: { line: string; body: unknown }[] = [];
-  const cli: CliHost = {
-    folder: dataFolder,
-    dataFolder,
-    print: (human, json) => void printed.push({ human, json }),
-    async request(method, path, body) {
-      const line = `${method} ${path}`;
-      asked.push({ line, body });
-      if (!(line in answers)) throw Object.assign(new Error("no daemon"), { code: "SVC_CLI_NO_DAEMON" });
-      return answers[line];
-    },
-  };
-  const svc = (name: string, args: string[] = [], options: Record<string, unknown> = {}) =>
-    group.commands.find((command) => command.name === name)!.run(args, options, cli);
-  return { svc, printed, asked };
+  const cli = createFakeCli({ folder: dataFolder, dataFolder, answers });
+  const svc = (name: string, args: string[] = [], options: Record<string, unknown> = {}) => cli.run(group, name, args, options);
+  return { svc, printed: cli.printed, asked: cli.requested };
 }
 const read = async (id: string) => JSON.parse(await readFile(join(dataFolder, "actions", `${id}.json`), "utf8"));
 

@@ -74,7 +74,7 @@ export function createActionFolder(data: Confined, events: FolderEvents): Action
   const list = () => [...entries.values()].flatMap(({ definition }) => (definition ? [definition] : [])).sort((left, right) => (left.id < right.id ? -1 : 1));
   return {
     refresh() {
-      // Who asks during a look needs another one after it; one does for all of them.
+      // A call during a scan needs another one after it; one is shared by all of them.
       next ??= (looking ?? Promise.resolve())
         .catch(() => undefined)
         .then(() => {

@@ -15,7 +15,7 @@ export interface HttpWork {
     | { readonly form: "urlencoded" | "text" | "fixed"; readonly template: readonly Part[] };
 }
 
-/** What to send. */
+/** Request to send. */
 export interface HttpCall {
   readonly url: string;
   /** Scheme, host and port as the author wrote them. */
@@ -67,7 +67,7 @@ export function parseHttp(content: Record<string, unknown>, inputs: readonly Inp
   };
 }
 
-/** What can be said before the call: `${BASE}/path` is known only then. */
+/** Checks the static part of the address: `${BASE}/path` is only known at the call. */
 function checkAddress(address: readonly Part[], refuse: Refuse): void {
   const firstInput = address.findIndex(({ kind }) => kind === "input");
   const before = render(firstInput === -1 ? address : address.slice(0, firstInput), () => "v");

@@ -7,7 +7,7 @@ import { RESULT } from "./result.ts";
 import { watchFolder } from "./watch.ts";
 
 const LOOK_EVERY_MS = 5_000;
-/** How soon an action of another daemon on the store is one here. */
+/** Delay until an action of another daemon on the store appears here. */
 const SHARE_MS = 1_000;
 /** The run's own limit answers a result; this much later the call is given up, for a child that does not end. */
 const GRACE_MS = 10_000;
@@ -25,7 +25,7 @@ export default definePlugin({
   answers: () => import("./answers.js"),
   setup(ctx) {
     const provided = new Map<string, () => void>();
-    /** What is there at the start is told in one line, what comes later one by one. */
+    /** Actions present at the start are logged in one line, later ones one by one. */
     let started = false;
     const toAction = (definition: Definition): Action => ({
       name: definition.id,

@@ -56,8 +56,8 @@ export function schemaOf(inputs: readonly Input[]): ObjectSchema {
 }
 
 /**
- * What a caller gave, in the declared types: text that spells a number or `true` and `false` counts as one, since the command line and
- * forms have only text. Throws `SVC_ACTION_INPUT` for anything else, for unknown names and for missing required ones.
+ * Converts a caller's values to the declared types: text that spells a number or `true` and `false` counts as one, since the command line and forms
+ * have only text. Throws `SVC_ACTION_INPUT` for other values, for unknown names and for missing required ones.
  */
 export function typedValues(inputs: readonly Input[], given: Readonly<Record<string, unknown>>): Record<string, Value> {
   const unknown = Object.keys(given).find((name) => !inputs.some((input) => input.name === name));

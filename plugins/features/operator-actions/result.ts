@@ -1,6 +1,6 @@
 import type { Schema } from "@svc/sdk";
 
-/** How a run ended (000:L98-112). A command that fails and a status of 400 are results, not exceptions. */
+/** Result of a run (000:L98-112). A failing command and a status of 400 are results, not exceptions. */
 export interface ActionRunResult {
   readonly ok: boolean;
   /** The exit code or the HTTP status; null when there was none: killed, timed out, not reached. */

@@ -7,7 +7,7 @@ import type { ActionRunResult } from "./result.ts";
 import { createVariables, type Variables } from "./secrets.ts";
 import { fillShell, isTooLong, type ShellWork } from "./shell-work.ts";
 
-/** What a run works with. */
+/** Dependencies of a run. */
 export interface Deps {
   readonly spawn: Spawn;
   readonly fetch: GuardedFetch;

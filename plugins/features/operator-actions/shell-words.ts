@@ -1,7 +1,7 @@
 /**
- * Where a character of a shell command stands. Only at `plain` is a quoted word one argument for certain. `unsure` is everything after
- * the first construct that starts a grammar of its own (command substitution, here-document, arithmetic, `${...}` with an operator,
- * `$'...'`, `[[`): what is a quote there cannot be known without being the shell.
+ * Context of a character in a shell command. Only at `plain` is a quoted word one argument for certain. `unsure` is everything after the first
+ * construct that starts a grammar of its own (command substitution, here-document, arithmetic, `${...}` with an operator, `$'...'`, `[[`): only a
+ * shell can tell what is a quote there.
  */
 export type Placement = "plain" | "single" | "double" | "escaped" | "comment" | "unsure";
 

@@ -13,7 +13,7 @@ export interface ShellWork {
   readonly env: readonly (readonly [name: string, value: readonly Part[]])[];
 }
 
-/** What to start: the command with every value quoted, and variables for the child's environment. */
+/** Command to start: with every value quoted, and variables for the child's environment. */
 export interface ShellCall {
   readonly command: string;
   readonly cwd?: string;

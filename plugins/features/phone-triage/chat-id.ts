@@ -13,5 +13,5 @@ export function canonicalId(text: string): string {
   return id.replace(/^(\d+):\d+@/, "$1@");
 }
 
-/** It can be one. */
+/** Whether the text can be a chat id. */
 export const isChatId = (text: string): boolean => /^(?:\d{5,}|[\w-]+@[a-z][a-z.]*)$/.test(canonicalId(text));

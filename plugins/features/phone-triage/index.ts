@@ -7,7 +7,7 @@ const LISTEN_MS = 60_000;
 const SWEEP_MS = 3_600_000;
 const WARN_MS = 60_000;
 
-/** Watched phone chats (001:L132): an agent sorts what an external sync tool posts, and people decide what is answered. */
+/** Watched phone chats (001:L132): an agent sorts messages that an external sync tool posts, and people decide about answers. */
 export default definePlugin<TriageSettings>({
   kind: "feature",
   name: "phone-triage",

@@ -2,7 +2,7 @@ import { type HttpRequest, type HttpRoute, reasonOf, requireSignature, requireSi
 import { readSynced } from "./synced-message.ts";
 import type { Triage } from "./triage.ts";
 
-/** What the receiver stands on. */
+/** Dependencies of the receiver. */
 export interface ReceiverDeps {
   /** The secret that the settings name; undefined where its variable is not set. */
   secret(): string | undefined;

@@ -1,7 +1,7 @@
 import { canonicalId } from "./chat-id.ts";
 import type { TriageRule } from "./settings.ts";
 
-/** Who wrote where. */
+/** Chat and sender of a message. */
 export interface Origin {
   readonly chat: string;
   readonly sender: string;

@@ -1,13 +1,13 @@
 import type { ObjectSchema, Schema, SectionProblem } from "@svc/sdk";
 import { isChatId } from "./chat-id.ts";
 
-/** When nobody is to be disturbed, `HH:MM` on the clock of `timezone`; may cross midnight. */
+/** Quiet hours, `HH:MM` on the clock of `timezone`; may cross midnight. */
 export interface QuietHours {
   readonly start: string;
   readonly end: string;
 }
 
-/** Which messages an agent sorts. */
+/** Rule for the messages that an agent sorts. */
 export interface TriageRule {
   readonly id: string;
   readonly enabled: boolean;
@@ -98,7 +98,7 @@ export const TRIAGE: ObjectSchema = {
   },
 };
 
-/** What the schema cannot say. */
+/** Checks that the schema cannot express. */
 export function checkTriage(section: TriageSettings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
   const problems = section.rules.flatMap((rule, at) => problemsOf(section, rule, at, agents));
   const { timezone, wacli, secretEnv } = section;

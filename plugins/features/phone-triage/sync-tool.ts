@@ -5,7 +5,7 @@ const SEND_MS = 120_000;
 const FETCH_MS = 60_000;
 const LOOK_MS = 10_000;
 
-/** What became of a reply. `unknown`: it may have been sent. */
+/** Result of sending a reply. `unknown`: it may have been sent. */
 export type Sent = { readonly state: "sent" } | { readonly state: "failed" | "unknown"; readonly reason: string };
 
 /** The program that syncs the phone's chats, started anew for each thing it does. */
@@ -34,7 +34,7 @@ export class SyncTool {
     return { state: end.reason !== undefined || end.signal !== null ? "unknown" : "failed", reason };
   }
 
-  /** Fetches the file of a message into the plugin's own folder. Resolves with its path, or the reason why there is none. */
+  /** Fetches the file of a message into the plugin's own folder. Resolves with its path, or with the reason for a failure. */
   async fetch(chat: string, message: string, file: string, signal: AbortSignal): Promise<{ readonly path: string } | { readonly reason: string }> {
     await this.#ctx.files.own.write(`media/${file}`, "");
     const path = await this.#ctx.files.own.resolve(`media/${file}`);
@@ -53,7 +53,7 @@ export class SyncTool {
     }
   }
 
-  /** How it ended, or why it could not be started. */
+  /** Returns the end of the program, or why it could not be started. */
   async #run(args: readonly string[], timeoutMs: number, signal?: AbortSignal): Promise<ChildEnd | string> {
     const { bin, account, store } = this.#settings();
     const where = [...(account === undefined ? [] : [`--account=${account}`]), ...(store === undefined ? [] : [`--store=${store}`])];

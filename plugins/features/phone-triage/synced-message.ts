@@ -22,14 +22,14 @@ export interface SyncedMessage {
   readonly media?: SyncedMedia;
 }
 
-/** What a delivery holds, or why there is nothing to sort in it. */
+/** Content of a delivery, or why it is ignored. */
 export type Synced = { readonly message: SyncedMessage } | { readonly ignored: string };
 
 /** Characters of one message that are kept. */
 const MOST_TEXT = 20_000;
 const KINDS: Readonly<Record<string, SyncedMedia["kind"]>> = { image: "image", sticker: "image", audio: "audio", ptt: "audio", video: "video", gif: "video" };
 
-/** Reads the body that `wacli sync --webhook` posts. Throws 400 for one that is none. */
+/** Parses the body that `wacli sync --webhook` posts. Throws 400 for any other. */
 export function readSynced(raw: Uint8Array): Synced {
   const body = parse(raw);
   const event = text(body["EventType"]);

@@ -33,5 +33,5 @@ export type Work =
   /** Words for the operator, kept until quiet hours end. */
   | { readonly step: "tell"; readonly batch: string; readonly title: string; readonly text: string };
 
-/** What people call the chat. */
+/** Returns the display name of the chat. */
 export const nameOf = ({ chat, chatName }: Chat): string => (chatName === undefined ? chat : `${chatName} (${chat})`);

@@ -33,7 +33,7 @@ const PARALLEL = 4;
 /** Files of one batch that are fetched. */
 const MOST_FILES = 5;
 const MOST_FILE_BYTES = 20_971_520;
-/** How often a step is tried that fails for another reason than the agent's work. */
+/** Number of tries of a step that fails for another reason than the agent's work. */
 const MOST_TRIES = 12;
 
 /** A reply that waits for a person. */
@@ -73,7 +73,7 @@ export class Triage {
   start(): void {
     this.#work = this.#ctx.store.queue<Work>(WORK).work((item, signal) => this.#step(item, signal), {
       parallel: PARALLEL,
-      // Which words failed stands in no log.
+      // Logs contain no message text.
       failed: (error, item, pauseMs) =>
         this.#ctx.log.warn({ step: item?.value.step, batch: item?.value.batch, reason: reasonOf(error), pauseMs }, "triage failed and is tried again"),
     });
@@ -119,7 +119,7 @@ export class Triage {
     const rule = this.#rule(id);
     const messages = await this.#batches.messages(batch);
     const removal = await this.#batches.removal(batch);
-    // The rule was taken out or switched off meanwhile: nobody is to read it any more.
+    // The rule was removed or switched off meanwhile: do not show the messages to an agent.
     if (rule === undefined || messages.length === 0) return this.#ctx.store.commit([...removal, complete(WORK, item.id, item.attempt)]);
     const { media, notes } = await this.#files(work, messages, signal);
     const { taskId } = await this.#ctx.tasks.accept({

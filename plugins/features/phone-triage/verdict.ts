@@ -1,6 +1,6 @@
 import type { Schema, TaskResult } from "@svc/sdk";
 
-/** What the agent says about a batch. */
+/** The agent's verdict on a batch. */
 export interface Verdict {
   /** `ignore`: nothing follows. `notify`: the operator is told. `reply`: an answer is proposed. */
   readonly action: "ignore" | "notify" | "reply";
@@ -10,7 +10,7 @@ export interface Verdict {
   readonly reply?: string;
 }
 
-/** What the agent's answer must be. */
+/** Schema of the agent's answer. */
 export const VERDICT: Schema = {
   type: "object",
   additionalProperties: false,

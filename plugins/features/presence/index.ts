@@ -3,7 +3,7 @@ import { type SaidRow, shownOf } from "./presence.ts";
 import { AGENT } from "./settings.ts";
 import { presenceTool } from "./tool.ts";
 
-/** How agents are shown to people: a colour, a letter, a label, and whether they act or teach (001:L79). */
+/** Presentation of agents to people: a colour, a letter, a label, and whether they act or teach (001:L79). */
 export default definePlugin({
   kind: "feature",
   name: "presence",

@@ -5,20 +5,20 @@ import type { PresenceSettings } from "./settings.ts";
 /** `teach`: it shows and explains. `act`: it does it itself. */
 export type Mode = "teach" | "act";
 
-/** How an agent is shown. */
+/** Presentation of an agent. */
 export interface Shown {
   readonly agent: string;
   readonly color: string;
   readonly initial: string;
   readonly label: string;
   readonly allowActions: boolean;
-  /** What it does now, and since when (Unix milliseconds); absent before its first word. */
+  /** Current mode, and since when (Unix milliseconds); absent before its first report. */
   readonly mode?: Mode;
   readonly note?: string;
   readonly at?: number;
 }
 
-/** What an agent has said of itself, as it is stored. */
+/** Stored report of an agent about itself. */
 export interface SaidRow {
   readonly mode: Mode;
   readonly note?: string;
@@ -27,10 +27,10 @@ export interface SaidRow {
 
 const settingsOf = ({ settings }: Agent): PresenceSettings => (settings.presence ?? {}) as PresenceSettings;
 
-/** What becomes of a wish to act or to teach: without `allowActions` acting is teaching (OPS-09). It neither fails nor acts. */
+/** Returns the effective mode: without `allowActions` acting is teaching (OPS-09). It neither fails nor acts. */
 export const modeFor = (asked: Mode, agent: Agent): Mode => (asked === "act" && settingsOf(agent).allowActions === true ? "act" : "teach");
 
-/** How an agent is shown, with the defaults of what its entry leaves out. A stored word is judged anew: what was permitted then may not be now. */
+/** Returns an agent's presentation, with the defaults of its entry. A stored report is checked again: the permission may have changed. */
 export function shownOf(agent: Agent, said?: SaidRow): Shown {
   const { color = colourOf(agent.id), initial = initialOf(agent.name), label = agent.name, allowActions = false } = settingsOf(agent);
   return { agent: agent.id, color, initial, label, allowActions, ...(said === undefined ? {} : { ...said, mode: modeFor(said.mode, agent) }) };

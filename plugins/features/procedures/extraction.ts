@@ -15,7 +15,7 @@ interface Learned {
   readonly at: number;
 }
 
-/** What a pass did. */
+/** Result of a pass. */
 export interface Pass {
   /** Runs looked at. */
   readonly runs: number;

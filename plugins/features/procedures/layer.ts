@@ -16,7 +16,7 @@ export interface Fitting {
   readonly score: number;
 }
 
-/** Those that can be used, best first; of equal ones the first by id. */
+/** Returns the usable skills, best first; ties by id. */
 export function ranked(skills: readonly Skill[], request: string): readonly Fitting[] {
   const usable = skills.filter(({ problem, body }) => problem === undefined && body !== "");
   const described = usable.map(({ description }) => termsOf(description));

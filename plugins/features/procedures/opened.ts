@@ -10,7 +10,7 @@ import { createSkillFolders, type OverfullFolder } from "./skill-folders.ts";
 /** A skill as lists show it. */
 export interface Listed extends Omit<Skill, "body"> {
   readonly state: "draft" | "in use" | "broken" | "empty";
-  /** How well it fits the words that were asked about. */
+  /** Score of its match with the query. */
   readonly score?: number;
 }
 

@@ -3,7 +3,7 @@ import { type Confined, codeOf, type Files } from "@svc/sdk";
 import { procedureError } from "./procedure-errors.ts";
 import { MAX_BYTES, readSkill, type Skill } from "./skill.ts";
 
-/** What is in the folder `procedures.dir`: procedures, and drafts below `_drafts` that no turn sees. */
+/** Content of the folder `procedures.dir`: procedures, and drafts below `_drafts` that no turn sees. */
 export interface ProcedureFolder {
   accepted(): Promise<readonly Skill[]>;
   /** Files of procedures that are not read: there are more than the first 500 by name. */
@@ -121,7 +121,7 @@ export function openProcedureFolder(files: Files, dir: string): ProcedureFolder 
       const written = await text(`${DRAFTS}/${id}.md`).catch(() => undefined);
       const file = `${REJECTED}/${id}.${now.toISOString().replace(/[:.]/g, "-")}.md`;
       const why = reason === undefined ? "" : `\n<!-- Rejected on ${now.toISOString()}: ${reason.replace(/\s+/g, " ").replace(/--+>?/g, "-").trim()} -->\n`;
-      // What cannot be read is not worth keeping.
+      // An unreadable draft is not worth keeping.
       if (written !== undefined) await confined.write(at(file), written + why);
       await confined.remove(at(`${DRAFTS}/${id}.md`));
       return shown(file);

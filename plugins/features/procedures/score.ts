@@ -1,4 +1,4 @@
-/** How rare terms are among texts: a rare one says more. */
+/** Weight of terms: rare ones weigh more. */
 export type Weigh = (term: string) => number;
 
 /** The weights of terms by how many of `texts` have them. */
@@ -9,9 +9,9 @@ export function weights(texts: readonly ReadonlySet<string>[]): Weigh {
 }
 
 /**
- * How well a description fits a request, from 0 to 1: the share of the one that stands in the other, by weight, whichever share is larger.
- * A short request fits a long description, and a long request that holds all of a short one fits it, too. One word in common is none
- * unless the request is that word.
+ * Score of a description for a request, from 0 to 1: the weighted share of common terms in the shorter or the longer text, whichever is larger. A
+ * short request matches a long description, and a long request that contains all of a short one matches it, too. One common word is no match unless
+ * the request is that word.
  */
 export function scoreOf(request: ReadonlySet<string>, description: ReadonlySet<string>, weigh: Weigh): number {
   const shared = [...request].filter((term) => description.has(term));
@@ -21,7 +21,7 @@ export function scoreOf(request: ReadonlySet<string>, description: ReadonlySet<s
   return Math.max(common / sum(request), common / sum(description));
 }
 
-/** How alike two texts are, from 0 to 1 (Dice). */
+/** Similarity of two texts, from 0 to 1 (Dice). */
 export function likeness(one: ReadonlySet<string>, other: ReadonlySet<string>): number {
   if (one.size === 0 || other.size === 0) return 0;
   const [small, large] = one.size < other.size ? [one, other] : [other, one];

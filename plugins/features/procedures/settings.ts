@@ -61,7 +61,7 @@ export const PROCEDURES: ObjectSchema = {
   },
 };
 
-/** What the schema cannot say: an agent that is to write drafts, and is not there. */
+/** Checks that the schema cannot express: a missing agent for drafts. */
 export function checkProcedures({ extraction: { via } }: ProcedureSettings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
   if (via === undefined || agents.includes(via)) return [];
   return [{ path: "extraction.via", message: `names the agent '${via}', which is not in agents; name one that is there`, severity: "error" }];

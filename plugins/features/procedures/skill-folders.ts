@@ -17,7 +17,7 @@ const FRESH_MS = 2_000;
 
 /** The skills that lie in folders of others: `<folder>/<name>/SKILL.md`. */
 export interface SkillFolders {
-  /** Those of an agent's workspace and of the user. With `all`, also those that its engine reads by itself. */
+  /** Skills of an agent's workspace and of the user. With `all`, also those that its engine reads by itself. */
   of(agent: Agent, all?: boolean): Promise<readonly Skill[]>;
   /** The folders that hold more than is read of one, by those that were read last. */
   overfull(): readonly OverfullFolder[];

@@ -1,7 +1,7 @@
 import { yamlTrouble } from "@svc/sdk/foreign-text";
 import { parseDocument } from "yaml";
 
-/** Of a skill file. What is longer is no note of how to do something. */
+/** Limits of a skill file. A longer one is not a procedure. */
 export const MAX_BYTES = 262_144;
 const MAX_HEAD = 16_384;
 const LONGEST_NAME = 64;
@@ -28,7 +28,7 @@ export interface Skill {
   readonly problem?: string;
 }
 
-/** A skill out of the text of a file; what is wrong with the text stands in `problem`. */
+/** Parses the text of a skill file; its errors are in `problem`. */
 export function readSkill(facts: Pick<Skill, "id" | "source" | "file">, text: string): Skill {
   const named = (name: string, problem: string): Skill => ({ ...facts, name, description: "", body: "", problem });
   const plainName = facts.id.split("/").at(-1) ?? facts.id;

@@ -33,7 +33,7 @@ export const keyOf = ({ id, due }: Pick<Item, "id" | "due">): string =>
     .digest("hex")
     .slice(0, 40);
 
-/** What the agent is asked. */
+/** Prompt for the agent. */
 export const textOf = ({ title, notes }: Item): string => (notes === undefined ? title : `${title}\n\n${notes}`);
 
 /** Handles that the title or the notes name: `@ada`. */

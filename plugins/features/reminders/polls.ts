@@ -11,7 +11,7 @@ export interface ItemRow {
   readonly taskId?: string;
 }
 
-/** What looking stands on. */
+/** Dependencies of polling. */
 export interface PollDeps {
   readonly ctx: Pick<PluginContext, "agents" | "events" | "log" | "services" | "signal" | "spawn" | "store" | "tasks">;
   readonly settings: ReminderSettings;
@@ -35,7 +35,7 @@ export class Polls {
   readonly #rows: Collection<ItemRow>;
   readonly #now: () => number;
   #looking: Promise<void> | undefined;
-  /** What was said of a list last, so that it is said once. */
+  /** Last problem of each list, so that it is logged once. */
   readonly #trouble = new Map<string, string>();
 
   constructor(deps: PollDeps) {
@@ -79,7 +79,7 @@ export class Polls {
     }
   }
 
-  /** What a list has; nothing, and a word in the log, where the program does not say. */
+  /** Reads a list; empty, with a line in the log, if the program fails. */
   async #read(list: string): Promise<readonly Item[]> {
     const { ctx, settings, cwd } = this.#deps;
     try {

@@ -3,8 +3,8 @@ import type { Matcher } from "./matcher.ts";
 import { checkServices, SERVICES, type ServiceSettings, type ServicesSettings } from "./settings.ts";
 
 /**
- * What people and programs outside say. Not jobs, check-ins and agents that call each other: what they ask was written for the agent that
- * they name. Not the public API either: its tokens open one agent each.
+ * Entries of people and programs outside. Not jobs, check-ins and agents that call each other: those address an agent explicitly. Not the public API
+ * either: its tokens admit to one agent each.
  */
 const ENTRIES: ReadonlySet<string> = new Set(["channel", "task", "ask"]);
 

@@ -1,6 +1,6 @@
 import type { ObjectSchema, Schema, SectionProblem } from "@svc/sdk";
 
-/** What starts a service. */
+/** Trigger of a service. */
 export interface Trigger {
   readonly pattern: string;
   readonly channel?: string;
@@ -10,7 +10,7 @@ export interface Trigger {
 export interface ServiceSettings {
   readonly name: string;
   readonly triggers?: readonly Trigger[];
-  /** Platform ids of senders. Unset means anyone, empty nobody (CFG-15). */
+  /** Platform ids of senders. Unset means anyone, empty no one (CFG-15). */
   readonly allowedContacts?: readonly string[];
   readonly agent: string;
   readonly prompt: string;
@@ -72,7 +72,7 @@ export const SERVICES: ObjectSchema = {
 /** JavaScript puts such keys before all others, in the order of their numbers. */
 const NUMBER = /^(0|[1-9]\d*)$/;
 
-/** What the schema cannot say. None of it keeps the other services from working. */
+/** Checks that the schema cannot express. None of them keeps the other services from working. */
 export function checkServices(section: ServicesSettings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
   const ids = Object.keys(section);
   return Object.entries(section).flatMap(([id, { agent, triggers = [], allowedContacts, schedule, notify }]): SectionProblem[] => [

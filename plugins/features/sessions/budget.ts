@@ -51,7 +51,7 @@ export function createBudget(journal: () => Journal<number>, log: Log, publish: 
     }
   }
 
-  /** What was spent within the longest window, oldest first. */
+  /** Returns the uses within the longest window, oldest first. */
   function spentAt(now: number): readonly number[] {
     stored = stored.filter((at) => at > now - LONGEST_MS);
     own = own.filter(({ at, seq }) => at > now - LONGEST_MS && (seq === undefined || seq > seen));

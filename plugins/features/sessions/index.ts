@@ -39,7 +39,7 @@ export default definePlugin<SessionSettings>({
     async function resume(context: TurnContext, turn: Turn): Promise<TurnContext> {
       const key = JSON.stringify([turn.agent.id, turn.agent.tier, turn.route.conversation]);
       let resumed: { readonly before: Kept | undefined } | undefined;
-      // The conversation's next turn finds what is set here. A turn that went on before this tap had answered has another session.
+      // Set before the conversation's next turn is prepared. A turn that continued before this tap had answered has another session.
       void turn.ended.then((end) => resumed && note(key, resumed.before, turn, end));
       const kept = await memory.get(key);
       const rotation = kept?.session === undefined ? undefined : whyFresh(turn, kept, limits);
@@ -95,7 +95,7 @@ export default definePlugin<SessionSettings>({
   },
 });
 
-/** Why the turn must not go on with what is kept. A follow-up carries the options of the message it follows, and stays in its session. */
+/** Returns why the turn must not resume the stored session. A follow-up carries the options of the message it follows, and stays in its session. */
 function whyFresh(turn: Turn, kept: Kept, limits: SessionSettings): Rotation | undefined {
   if (turn.afresh === true) return { reason: "lost", words: "the engine could not go on with the one it had" };
   if (turn.movedFrom !== undefined) return { reason: "moved", words: `it is on node ${turn.movedFrom}` };

@@ -1,11 +1,11 @@
 import type { Collection, Log } from "@svc/sdk";
 import type { Kept } from "./rotation.ts";
 
-/** What is known of conversations. A change is there for the next reader at once and stored soon after. */
+/** State of conversations. A change is visible to the next reader at once and stored soon after. */
 export interface Memory {
   get(key: string): Promise<Kept | undefined>;
   set(key: string, kept: Kept): void;
-  /** Drops some of what has not been used since `before`, in Unix milliseconds; what is left over waits for the next call. */
+  /** Deletes some entries that were not used since `before`, in Unix milliseconds; the rest waits for the next call. */
   forget(before: number): Promise<void>;
   /** Resolves when everything set so far is stored. */
   settled(): Promise<void>;
@@ -13,7 +13,7 @@ export interface Memory {
 
 const PAGE = 1000;
 
-/** Only what is being written is kept in memory: conversations are many and most of them rest. */
+/** Only pending writes are kept in memory: conversations are many and most of them are idle. */
 export function createMemory(stored: () => Collection<Kept>, log: Log): Memory {
   const writing = new Map<string, { readonly kept: Kept; readonly done: Promise<void> }>();
   return {

@@ -9,7 +9,7 @@ export interface Kept {
   readonly turns: number;
   /** When its last turn ended, in Unix milliseconds. */
   readonly at: number;
-  /** What the last turn alone read: input, cache reads and cache writes, in tokens. */
+  /** Tokens that the last turn alone read: input, cache reads and cache writes. */
   readonly input: number;
   /** The session has seen one planned turn and nothing else: it is never gone on with. */
   readonly planned?: boolean;

@@ -1,4 +1,4 @@
-/** What this plugin reads of the section `session` (001:L81-91). */
+/** The part of the section `session` that this plugin reads (001:L81-91). */
 export interface SessionSettings {
   readonly staleMinutes: number;
   readonly maxTurnsPerSession: number;

@@ -15,11 +15,11 @@ export interface SharedSettings {
   look(): Promise<void>;
   /** The daemon has read its svc.json: what stands there now is in force here. */
   reread(): void;
-  /** What is not well, for people. */
+  /** Problems, for people. */
   problems(): readonly string[];
 }
 
-/** What stands in svc.json. */
+/** Content of svc.json. */
 interface Read {
   readonly text: string;
   readonly revision: string;
@@ -27,7 +27,7 @@ interface Read {
 
 /** `local` are the settings that stay on each machine, as they are now. */
 export function shareSettings(ctx: Context, local: () => readonly string[]): SharedSettings {
-  /** As the daemon has read it last: what is edited and not in force yet is nobody else's. */
+  /** The configuration in force: edits that are not in force yet are not shared. */
   let inForce: Promise<Read> | undefined;
   let refused: { readonly text: string; readonly error: unknown; readonly until: number } | undefined;
   let aside: { readonly text: string; readonly shown: string } | undefined;
@@ -79,7 +79,7 @@ export function shareSettings(ctx: Context, local: () => readonly string[]): Sha
       const next = await edit(now.text);
       if (next !== undefined) await take(now, next);
     },
-    // Nobody removes svc.json by sharing it.
+    // Sharing never removes svc.json.
     remove: async () => undefined,
     async setAside(_name, text) {
       if (aside?.text === text) return aside.shown;
@@ -108,7 +108,7 @@ export function shareSettings(ctx: Context, local: () => readonly string[]): Sha
     failed: () => undefined,
   });
 
-  /** What of the others cannot be taken here; undefined where it is no longer what they have. */
+  /** Returns why the others' version cannot be applied here; undefined if they have another one by now. */
   async function refusal(): Promise<string | undefined> {
     if (refused === undefined) return undefined;
     const stored = await ctx.store.collection<{ readonly text: string; readonly by: string }>(COLLECTION).get(FILE);
@@ -136,7 +136,7 @@ export function shareSettings(ctx: Context, local: () => readonly string[]): Sha
     reread() {
       inForce = undefined;
       refused = undefined;
-      // At once: what is edited from here on is not in force.
+      // Read it at once: later edits are not in force.
       current().catch(() => undefined);
     },
     problems: () => [

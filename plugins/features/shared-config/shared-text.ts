@@ -4,7 +4,7 @@ type Document = Readonly<Record<string, unknown>>;
 /** Where a setting is, from the top. */
 export type Path = readonly string[];
 
-/** What each machine has of its own, whatever `sharedConfig.local` says. */
+/** Settings that every machine has of its own, whatever `sharedConfig.local` says. */
 const OWN: readonly Path[] = [["$schema"], ["node"], ["store"]];
 
 /** The paths that stay on each machine. A dot separates keys. */

@@ -7,7 +7,7 @@ interface Started {
   readonly roots: readonly string[];
 }
 
-/** What agents were started for, by all daemons of the state and over restarts. */
+/** Starts of agents, by all daemons of the state and over restarts. */
 export interface Starts {
   /**
    * Counts one more start for those of the events that no run started by an event has caused, and answers with them: none where there are
@@ -30,7 +30,7 @@ export function openStarts(rows: () => Collection<Started>, now: () => number = 
         const fresh = events.filter(({ rootId }) => !roots.includes(rootId));
         if (fresh.length === 0) return fresh;
         const time = now();
-        // What stands ahead of a clock that was set back counts as now.
+        // Entries in the future, after a clock was set back, count as now.
         const recent = at.map((one) => Math.min(one, time)).filter((one) => one > time - HOUR_MS);
         if (recent.length >= most) return undefined;
         const known = [...new Set([...roots, ...fresh.map(({ rootId }) => rootId)])].slice(-REMEMBERED);

@@ -41,7 +41,7 @@ export function createTokenAuthority({ file, used, corrupt, now = Date.now }: Au
       }
       const digest = createHash("sha256").update(bearer).digest();
       let found: Token | undefined;
-      // Each one is compared, and whole, so that the time tells nothing about what is there.
+      // Compare every token, and each completely, so that the time reveals nothing about the stored ones.
       for (const [at, token] of all.entries()) if (timingSafeEqual(digests[at] as Buffer, digest)) found = token;
       const at = now();
       if (found === undefined || statusOf(found, at) !== "active") return undefined;

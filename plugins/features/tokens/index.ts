@@ -1,4 +1,3 @@
-import { chmodSync, statSync } from "node:fs";
 import { codeOf, definePlugin, type PluginContext } from "@svc/sdk";
 import { adminRoutes } from "./admin-routes.ts";
 import { createTokenAuthority } from "./authority.ts";
@@ -7,7 +6,7 @@ import type { Token } from "./token.ts";
 import { openTokenFile, type TokenFile } from "./token-file.ts";
 
 const FLUSH_MS = 5_000;
-/** How soon what happened to a token on another daemon counts here. */
+/** Delay until a change of a token on another daemon takes effect here. */
 const SHARE_MS = 250;
 
 export default definePlugin({
@@ -80,9 +79,7 @@ function setAside(ctx: PluginContext, file: TokenFile): () => void {
   };
 }
 
-function closeToOthers(ctx: PluginContext, { path }: TokenFile): void {
-  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
-  if ((mode & 0o077) === 0) return;
-  chmodSync(path, 0o600);
-  ctx.log.warn({ mode: (mode & 0o777).toString(8) }, "tokens.json was open to other users of this machine; it is not any more");
+function closeToOthers(ctx: PluginContext, file: TokenFile): void {
+  const mode = file.closeToOthers();
+  if (mode !== undefined) ctx.log.warn({ mode: mode.toString(8) }, "tokens.json was open to other users of this machine; it is not any more");
 }

@@ -4,7 +4,7 @@ import type { TokenFile } from "./token-file.ts";
 /** Remembers when tokens were last used, to the minute, and writes it now and then: no request waits for it. */
 export interface LastUsed {
   note(token: Token, now: number): void;
-  /** Writes what is not written yet. Only the time of use is touched: what another process did to a token meanwhile stands. */
+  /** Writes the pending times. Only the time of use is changed: concurrent changes of a token by another process stay. */
   flush(): Promise<void>;
 }
 

@@ -19,7 +19,7 @@ export function createSharedTokens(rows: Collection<Token>, file: TokenFile): ()
       behind ||= own === undefined || !same(own, token);
       merged.set(token.id, token);
     }
-    // The file first: what is revoked elsewhere is refused here from now on.
+    // The file first: a token revoked elsewhere is refused here from now on.
     if (behind) await file.change((tokens) => withRows(tokens, stored));
     for (const token of merged.values()) {
       const row = stored.get(token.id);
@@ -41,7 +41,7 @@ function withRows(tokens: readonly Token[], stored: ReadonlyMap<string, Doc<Toke
   return [...known, ...[...stored.values()].filter(({ key }) => !ids.has(key)).map(({ value }) => value)];
 }
 
-/** What either knows of a token: once revoked it stays so, from the earlier moment on. */
+/** Merges two versions of a token: once revoked it stays so, from the earlier moment on. */
 function joined(one: Token, other: Token): Token {
   const revokedAt = [one.revokedAt, other.revokedAt].filter((at) => at !== undefined).sort()[0];
   const lastUsedAt = [one.lastUsedAt, other.lastUsedAt]

@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, closeSync, openSync, readFileSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { type Confined, codeOf, svcError } from "@svc/sdk";
 import type { Token } from "./token.ts";
 
@@ -7,15 +7,19 @@ import type { Token } from "./token.ts";
 export interface TokenFile {
   readonly path: string;
   /**
-   * What the file says now: it is read on every call, so that no change is missed. No file: no tokens. Throws `SVC_TOKENS_CORRUPT` for
-   * one that cannot be understood in full, `SVC_TOKENS_NEWER` for one of a later version, and the system's error where it cannot be read.
+   * Reads the current file: on every call, so that no change is missed. No file: no tokens. Throws `SVC_TOKENS_CORRUPT` for one that cannot be parsed
+   * completely, `SVC_TOKENS_NEWER` for one of a later version, `SVC_TOKENS_FORBIDDEN` for one that this user may not read, and the system's error if
+   it cannot be read otherwise.
    */
   read(): readonly Token[];
   /**
    * Reads, edits and writes as one step against every other process; undefined leaves the file as it is. One that cannot be understood
    * is kept as `tokens.json.corrupt.<ms>`, its tokens are gone, and `edit` starts from none. Answers with the name of that copy.
+   * Throws `SVC_TOKENS_FORBIDDEN`, `SVC_TOKENS_NEWER`.
    */
   change(edit: (tokens: readonly Token[]) => readonly Token[] | undefined): Promise<string | undefined>;
+  /** Takes the file from all other users (0600). Answers the mode that it had where that was another one. Throws `SVC_TOKENS_FORBIDDEN`. */
+  closeToOthers(): number | undefined;
 }
 
 const NAME = "tokens.json";
@@ -36,13 +40,14 @@ export function openTokenFile(data: Confined): TokenFile {
         bytes = readFileSync(path);
       } catch (error) {
         if (codeOf(error) === "ENOENT") return NONE;
-        throw error;
+        throw explained(error, path, "read it");
       }
       if (known?.bytes.equals(bytes) !== true) known = { bytes, tokens: parse(bytes, path) };
       return known.tokens;
     },
     async change(edit) {
       let copy: string | undefined;
+      requireReadable(path);
       await data.change(NAME, MAX_BYTES, async (before) => {
         let tokens = NONE;
         try {
@@ -57,7 +62,41 @@ export function openTokenFile(data: Confined): TokenFile {
       });
       return copy;
     },
+    closeToOthers() {
+      try {
+        const mode = (statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o777;
+        if ((mode & 0o077) === 0) return undefined;
+        chmodSync(path, 0o600);
+        return mode;
+      } catch (error) {
+        throw explained(error, path, "close it to other users");
+      }
+    },
   };
+}
+
+function requireReadable(path: string): void {
+  try {
+    closeSync(openSync(path, "r"));
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw explained(error, path, "read it");
+  }
+}
+
+/** `SVC_TOKENS_FORBIDDEN` in place of what the system says where a user may not `act`; any other error unchanged. */
+function explained(error: unknown, path: string, act: string): unknown {
+  if (codeOf(error) !== "EACCES" && codeOf(error) !== "EPERM") return error;
+  const me = process.geteuid?.();
+  const told = (file: string, owner: number): Error => {
+    const next = owner === me ? `chmod ${file === path ? "600" : "700"} ${file}` : `chown ${me} ${file}`;
+    const message = `${file} belongs to user ${owner}, and svc runs as user ${me}, who may not ${act}; run: ${next}`;
+    return svcError("SVC_TOKENS_FORBIDDEN", message, { status: 500, cause: error });
+  };
+  try {
+    return told(path, statSync(path).uid);
+  } catch {
+    return told(dirname(path), statSync(dirname(path)).uid);
+  }
 }
 
 /** Throws `SVC_TOKENS_NEWER` or `SVC_TOKENS_CORRUPT`. */

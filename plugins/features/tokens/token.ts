@@ -43,7 +43,7 @@ export function makeToken(name: string, scope: readonly string[], days: number |
   return { token, secret };
 }
 
-/** What the clock says now: nothing sweeps. */
+/** Status by the current time: there is no sweep. */
 export function statusOf({ revokedAt, expiresAt }: Pick<Token, "revokedAt" | "expiresAt">, now: number): TokenStatus {
   if (revokedAt !== undefined) return "revoked";
   return expiresAt !== undefined && Date.parse(expiresAt) <= now ? "expired" : "active";
@@ -55,7 +55,7 @@ export const hashOf = (secret: string): string => createHash("sha256").update(se
 /** Could it be one of our secrets at all? */
 export const isSecret = (text: string): boolean => SECRET.test(text);
 
-/** What may be seen of a token, and how it stands. */
+/** Returns the public part of a token, with its status. */
 export function shown({ hash: _hash, ...rest }: Token): Omit<Token, "hash"> & { readonly status: TokenStatus } {
   return { ...rest, status: statusOf(rest, Date.now()) };
 }

@@ -66,7 +66,7 @@ function wordsOf(text: string, who: string): { readonly text: string; readonly l
   return { text: answer.text.trim(), ...(typeof answer.language === "string" ? { language: answer.language } : {}) };
 }
 
-/** What the server says of its refusal: one line. */
+/** Returns the server's error message, on one line. */
 function saidIn(text: string): string {
   try {
     const { error } = JSON.parse(text) as { error?: string | { message?: string } };

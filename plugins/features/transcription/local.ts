@@ -12,7 +12,7 @@ const IDLE_MS = 60_000;
 const ANSWER_MS = 30 * 60_000;
 const PROGRAM = fileURLToPath(new URL("./whisper-program.js", import.meta.url));
 
-/** How the local model is used. */
+/** Options of the local model. */
 export interface LocalSettings {
   readonly model: string;
   readonly binary?: string;

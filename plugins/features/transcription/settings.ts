@@ -14,6 +14,7 @@ export interface Settings {
 /** All keys are optional. Without a model and a server nothing is transcribed, and the error says so. */
 export const schema: ObjectSchema = {
   type: "object",
+  description: "how speech becomes text",
   properties: {
     backend: {
       type: "string",

@@ -15,11 +15,11 @@ export interface SoundFile {
   /** With the ending that its bytes ask for. */
   readonly name: string;
   readonly type: string;
-  /** It is 16 kHz mono. */
+  /** The file is 16 kHz mono. */
   readonly isPlain: boolean;
 }
 
-/** What plays a recording in any common format: without it only WAV files of 16 kHz mono and samples are plain. */
+/** Converter of recordings in any common format: without it only WAV files of 16 kHz mono and samples are usable. */
 const CONVERTER = "ffmpeg";
 
 /** Formats that servers take as they are, by their first bytes. */

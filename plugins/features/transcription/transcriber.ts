@@ -8,7 +8,7 @@ import { soundFileOf } from "./sound-file.ts";
 /** Recordings at a server at once; a local model has one. */
 const AT_ONCE = { local: 1, cloud: 4 } as const;
 
-/** What a transcriber stands on. */
+/** Dependencies of a transcriber. */
 export interface TranscriberDeps {
   settings(): Settings;
   readonly fetch: GuardedFetch;

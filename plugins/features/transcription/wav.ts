@@ -1,4 +1,4 @@
-/** What all recordings are brought to: 16 kHz, mono, 16 bits. */
+/** Target format of all recordings: 16 kHz, mono, 16 bits. */
 export const RATE = 16_000;
 
 const HEAD = 44;

@@ -18,7 +18,7 @@ const espeak = (name: string): SpeakingProgram => ({
   voiceFor: (language, gender) => `${language.toLowerCase()}${VARIANTS[gender ?? ""] ?? ""}`,
 });
 
-/** Those that are known, the first that is installed counts. */
+/** Known programs; the first one that is installed is used. */
 export const SPEAKING: readonly SpeakingProgram[] = [
   { name: "say", arguments: (voice) => ["-f", "-", ...(voice === undefined ? [] : ["-v", voice])], voiceFor: () => undefined },
   espeak("espeak-ng"),

@@ -1,7 +1,7 @@
 import type { ObjectSchema, Schema, SectionProblem } from "@svc/sdk";
 import { NO_PROGRAM, speakingProgram } from "./programs.ts";
 
-/** How somebody speaks: `agents.<id>.voice` (001:L77), and the same keys of the section `voice` for all agents. */
+/** Voice settings: `agents.<id>.voice` (001:L77), and the same keys of the section `voice` for all agents. */
 export interface Manner {
   readonly provider?: "system" | "cloud";
   readonly system?: string | Readonly<Record<string, string>>;
@@ -54,6 +54,7 @@ export const AGENT: ObjectSchema = {
 /** The section `voice`. Its keys were never listed, so unknown ones are let through (CFG-20). */
 export const SECTION: ObjectSchema = {
   type: "object",
+  description: "how answers are spoken",
   additionalProperties: true,
   properties: {
     ...MANNER,
@@ -85,7 +86,7 @@ export function isNarrated({ narrate = "off" }: Manner, isScheduled: boolean): b
   return narrate === "all" || (narrate === "on" && !isScheduled);
 }
 
-/** What the schema of an agent cannot say. */
+/** Checks that the schema of an agent cannot express. */
 export function checkAgent(agent: Readonly<Record<string, unknown>>, section: Settings | undefined): readonly SectionProblem[] {
   const own = agent["voice"] as Manner | undefined;
   if (own === undefined || own === null || typeof own !== "object") return [];

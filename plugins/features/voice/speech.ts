@@ -12,7 +12,7 @@ const MOST_WAITING = 50;
 const LONGEST_MS = 5 * 60_000;
 const LARGEST_SOUND = 50 * 1_048_576;
 
-/** What speech stands on. */
+/** Dependencies of speech. */
 export interface SpeechDeps {
   settings(): Settings;
   /** `agents.<id>.voice`. */

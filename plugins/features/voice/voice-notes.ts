@@ -11,7 +11,7 @@ export interface NoteRow {
   readonly at: number;
 }
 
-/** What voice notes stand on. */
+/** Dependencies of voice notes. */
 export interface NoteDeps {
   readonly rows: Collection<NoteRow>;
   transcription(): Transcription | undefined;
@@ -39,7 +39,7 @@ async function heardOf(message: Inbound, media: Media, isOneOfSeveral: boolean, 
     const isOff = codeOf(error) === "SVC_TRANSCRIPTION_OFF";
     const reason = signal.aborted ? "the recogniser did not answer in time" : reasonOf(error);
     deps.log.warn({ task: message.id, reason }, "a voice note was not turned into words");
-    // A secret of the operator's configuration is none of the sender's business: the log has the reason.
+    // The sender must not see a secret of the operator's configuration: only the log has the reason.
     return `(voice note${who}: it could not be turned into words${isOff ? ", as nothing here does that" : ", the recogniser failed"}; its file is ${media.name ?? basename(media.path ?? "")})`;
   }
 }

@@ -1,7 +1,7 @@
 import type { Collection, Doc, HttpRequest, Log, PluginContext } from "@svc/sdk";
 import { KeptBodies, type KeptBody } from "./kept-bodies.ts";
 
-/** What became of one delivery. */
+/** Result of one delivery. */
 export interface DeliveryRow {
   /** Unix time in milliseconds. */
   readonly at: number;
@@ -89,7 +89,7 @@ export class DeliveryLog {
     }
   }
 
-  /** Drops what is older than 30 days, and all but the newest 5,000. */
+  /** Deletes rows older than 30 days, and all but the newest 5,000. */
   async sweep(now: number): Promise<void> {
     let surplus = (await this.#rows.count()) - KEEP_ROWS;
     for (;;) {

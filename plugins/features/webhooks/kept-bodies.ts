@@ -10,7 +10,7 @@ export interface KeptBody {
 const MOST_BYTES = 2_097_152;
 const MOST_TOGETHER = 33_554_432;
 const MOST = 200;
-/** What a replay needs beside the body: its type and its event. */
+/** Headers that a replay needs beside the body: its type and its event. */
 const HEADERS = ["content-type", "x-event-type", "x-forge-event", "x-github-event", "x-gitlab-event"];
 
 /**

@@ -9,7 +9,7 @@ export interface Payload {
   readonly type: string;
   /** `push`, `build.failed`: from a header, else from the body. */
   readonly event?: string;
-  /** What the body says, where it is JSON or a form. */
+  /** Parsed body, if it is JSON or a form. */
   readonly value?: unknown;
   /** `text` is the body as it was sent, to the character. */
   readonly verbatim?: true;
@@ -28,7 +28,7 @@ const headerOf = (headers: HttpRequest["headers"], names: readonly string[], mos
   return typeof found === "string" && found.length <= most ? found.trim() : undefined;
 };
 
-/** Reads what was sent as it stands: no key is lost and no space moved. Throws `SVC_WEBHOOK_BODY` (400) for JSON that is none. */
+/** Reads the payload as it was sent: no key is lost and no space moved. Throws `SVC_WEBHOOK_BODY` (400) for invalid JSON. */
 export function payloadOf({ raw = new Uint8Array(), headers }: Received): Payload {
   const type =
     String(headers["content-type"] ?? "")
@@ -53,8 +53,8 @@ export function payloadOf({ raw = new Uint8Array(), headers }: Received): Payloa
 }
 
 /**
- * What names a delivery: the same twice is one message. The sender's own id, else the digest of the bytes as they came, so that another
- * order of the query or another spelling of the signature is no other delivery.
+ * Returns the key of a delivery, for deduplication: the sender's own id, else the digest of the raw bytes, so that another order of the query or
+ * another spelling of the signature is the same delivery.
  */
 export async function deliveryOf({ raw = new Uint8Array(), headers }: Received): Promise<string> {
   const id = headerOf(headers, DELIVERY_HEADERS, MAX_ID);
@@ -74,7 +74,7 @@ function textOf(raw: Uint8Array): string | undefined {
   }
 }
 
-/** Only what is announced as JSON must be some; elsewhere it is looked at for its event. */
+/** A body that is declared as JSON must be JSON; others are tried for their event. */
 function jsonOf(text: string, required: boolean): unknown {
   try {
     return JSON.parse(text);

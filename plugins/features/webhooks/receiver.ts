@@ -9,16 +9,16 @@ import { startWorkflow, workflowOf } from "./workflow.ts";
 /** Bytes of a body whose sender has proved nothing. */
 export const OPEN_BYTES = 1_048_576;
 
-/** What the sender is told: the agent's task, or the run of a workflow. */
+/** Answer to the sender: the agent's task, or the run of a workflow. */
 export interface Receipt {
   readonly accepted: true;
   readonly taskId?: string;
   readonly runId?: string;
-  /** It was accepted before; that task or run is the one of the first time. */
+  /** The delivery is a duplicate; the task or run is the first one's. */
   readonly duplicate?: true;
 }
 
-/** What receiving stands on: the plugin's context, the entries, and the log of deliveries. */
+/** Dependencies of receiving: the plugin's context, the entries, and the log of deliveries. */
 export interface Reception {
   readonly ctx: Pick<PluginContext, "tasks" | "log" | "agents" | "services">;
   readonly facts: TargetFacts;

@@ -35,7 +35,7 @@ export async function replay(
     throw svcError("SVC_WEBHOOK_GONE", `The body of the delivery '${delivery}' is not kept any more; have the sender deliver it again.`, { status: 410 });
   const again = { of: delivery, at: row.at };
   if (!row.webhook.startsWith("/")) return receiveOwn(entryOf(row.webhook, reception.facts), "replay", request, reception, again);
-  // It came from this machine to an agent without an entry.
+  // The delivery came from this machine to an agent without an entry.
   return receive({ agentId: row.agent, source: undefined, entries: [] }, withId("replay", request), reception, again);
 }
 

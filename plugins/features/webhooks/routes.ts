@@ -85,7 +85,7 @@ export function addRoutes(ctx: PluginContext<readonly WebhookSettings[]>, recept
   });
 }
 
-/** What needs no body: is there such a webhook, and does the sender claim to know its secret? */
+/** Checks that need no body: whether the webhook exists, and whether the sender presents a credential. */
 async function judgeHeaders(request: HttpRequest, facts: TargetFacts): Promise<void> {
   const target = targetOf(request, facts);
   await requireCredentials(target, request, facts);

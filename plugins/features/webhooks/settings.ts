@@ -44,7 +44,7 @@ export const WEBHOOKS: Schema = {
 /** Whether it can be the name of a variable. A secret that was written in place of one is shown nowhere. */
 export const isVariableName = (text: string): boolean => /^[A-Z_][A-Z0-9_]*$/.test(text);
 
-/** What the schema cannot say. */
+/** Checks that the schema cannot express. */
 export function checkWebhooks(section: readonly WebhookSettings[], { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
   const problems = section.flatMap((entry, at) => problemsOf(section, entry, at, agents));
   const reserved = agents.includes(RESERVED_AGENT) && section.every(({ agentId }) => agentId !== RESERVED_AGENT);

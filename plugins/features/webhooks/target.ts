@@ -4,7 +4,7 @@ import { RESERVED_AGENT, type WebhookSettings } from "./settings.ts";
 /** Ways of signing that senders have; one that GitLab calls a token is the secret itself. */
 export const SCHEMES: readonly SignatureScheme[] = [SIGNATURES.forge, SIGNATURES.hub, SIGNATURES.standard, { token: "x-gitlab-token" }];
 
-/** What a path leads to. */
+/** Target of a path. */
 export interface WebhookTarget {
   readonly agentId: string;
   /** Enabled entries that the path reaches, in the order of the file. None: a caller on this machine, where no entry asks for a secret. */
@@ -12,7 +12,7 @@ export interface WebhookTarget {
   readonly source: string | undefined;
 }
 
-/** What the entries and the environment say. */
+/** Entries and environment. */
 export interface TargetFacts {
   readonly entries: () => readonly WebhookSettings[];
   readonly env: (name: string) => string | undefined;
@@ -22,8 +22,8 @@ export interface TargetFacts {
 type UnreadRequest = Pick<HttpRequest, "params" | "headers" | "caller">;
 
 /**
- * The entries that a path reaches. Throws `SVC_WEBHOOK_UNKNOWN` (404) where there is none. From this machine an agent without any entry can
- * be called as well; an entry with a secret is never gone round by another path of its agent.
+ * Returns the entries that a path reaches. Throws `SVC_WEBHOOK_UNKNOWN` (404) without one. From this machine an agent without any entry can be called
+ * as well; an entry with a secret cannot be bypassed by another path of its agent.
  */
 export function targetOf({ params, caller }: Pick<UnreadRequest, "params" | "caller">, { entries, hasAgent }: TargetFacts): WebhookTarget {
   const { agentId = "", source } = params;

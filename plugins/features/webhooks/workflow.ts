@@ -13,9 +13,9 @@ export function workflowOf(entry: Pick<WebhookSettings, "triggers" | "defaultWor
 type Facts = Pick<DeliveryRow, "webhook" | "source" | "delivery" | "replayOf">;
 
 /**
- * Starts a run, or finds the one that the same delivery has started before. Its input is the body's object, with `webhook` beside its
- * fields: what is known of the delivery. A body that is no object stands in the field `body`. Throws `SVC_WEBHOOK_WORKFLOW` (422) for a
- * workflow that is not there or broken, and what `Workflows.start` throws for an input that does not fit.
+ * Starts a run, or finds the one that the same delivery has started before. Its input is the body's object, with `webhook` beside its fields: the
+ * facts about the delivery. A body that is not an object goes into the field `body`. Throws `SVC_WEBHOOK_WORKFLOW` (422) for a missing or broken
+ * workflow, and the errors of `Workflows.start` for an invalid input.
  */
 export async function startWorkflow(
   workflows: Pick<Workflows, "start">,

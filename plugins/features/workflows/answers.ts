@@ -168,7 +168,7 @@ const saved = (code: number): RouteAnswer => ({ status: code, json: objectOf({ i
 const draft: Schema = objectOf({ id: text, file, problems });
 const ok = { const: true };
 
-/** What an error tells beside its words. */
+/** Additional fields of an error beside its message. */
 const failed = (more: Readonly<Record<string, Schema>>): Schema => objectOf({ error: text, code: text }, { path: text, field: text, hint: text, ...more });
 const Refused = failed({ problems, file, reason: text });
 const refused: readonly RouteAnswer[] = [400, 409, 422].map((code) => ({ status: code, json: Refused }));

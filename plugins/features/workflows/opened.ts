@@ -31,7 +31,7 @@ export interface Opened {
   replay(draft: { readonly definition: Definition; readonly hash: string }, query: ReplayQuery): ReturnType<typeof startReplay>;
   /** Whether the newest completed runs would have gone the same way by this definition. */
   folds(definition: Definition, draft?: string): ReturnType<typeof foldRuns>;
-  /** What the plugin serves to others. */
+  /** Service that the plugin provides. */
   readonly service: Workflows;
   stop(): Promise<void>;
 }
@@ -85,7 +85,7 @@ export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Prom
   };
 }
 
-/** How soon a definition of another daemon on the store is one here. */
+/** Delay until a definition of another daemon on the store appears here. */
 const SHARE_MS = 1_000;
 
 async function keepSame({ jobs, log }: Pick<PluginContext, "jobs" | "log">, sync: () => Promise<boolean>): Promise<void> {

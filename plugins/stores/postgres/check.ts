@@ -4,7 +4,7 @@ import { Server, type ServerOptions } from "./server.ts";
 import { storeError } from "./server-error.ts";
 import { SCHEMA_VERSION } from "./tables.ts";
 
-/** What must hold between the tables, each with the query that counts what does not. */
+/** Invariants between the tables, each with the query for its violations. */
 const RULES: Readonly<Record<string, string>> = {
   "fields of documents that are not there":
     "SELECT 1 FROM {s}.doc_field f WHERE NOT EXISTS (SELECT 1 FROM {s}.doc d WHERE d.collection = f.collection AND d.key = f.key)",
@@ -20,7 +20,7 @@ const RULES: Readonly<Record<string, string>> = {
   "journals whose last number is not the last": "SELECT 1 FROM {s}.journal j WHERE last < (SELECT max(seq) FROM {s}.entry e WHERE e.journal = j.name)",
 };
 
-/** What is wrong with the state; changes nothing. `quick` asks for the version alone. */
+/** Returns the errors of the state; changes nothing. `quick` checks the version alone. */
 export async function checkServer(options: ServerOptions, quick: boolean): Promise<StoreCheck | undefined> {
   const server = await Server.create({ ...options, poolSize: 2 });
   try {

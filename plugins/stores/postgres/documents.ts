@@ -45,7 +45,7 @@ export class Documents {
       this.#undeclared.add(field);
       if (field.includes(".")) this.#unfilled.add(field);
     }
-    // Who reads next is told of a failure, and asks again.
+    // A failure is reported to the next reader, which retries.
     this.#bringFields().catch(() => {});
   }
 
@@ -133,7 +133,7 @@ export class Documents {
     while (this.#undeclared.size > 0) await this.#bringFields();
   }
 
-  /** Declares on the server what is not declared there; its place is between the writes before it and those after it. */
+  /** Declares missing indexes on the server, in order between the earlier writes and the later ones. */
   #bringFields(): Promise<unknown> {
     const step = async () => {
       const fields = [...this.#undeclared];
@@ -279,7 +279,7 @@ export class Documents {
   }
 }
 
-/** What stands in the row of a field; null where it has neither number nor text. One with dots counts as empty then. */
+/** Returns the value of a field's row; null if it is neither a number nor a text. A missing field with dots counts as empty. */
 function indexed(value: unknown, field: string): string | number | null {
   const found = valueAt(value, field);
   if (found === undefined) return field.includes(".") ? "" : null;

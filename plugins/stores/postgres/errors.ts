@@ -5,6 +5,7 @@ export const ERRORS = {
   SVC_STORE_CONFLICT: [409, "The stored state of {collection} '{key}' has changed meanwhile; read it again and repeat."],
   SVC_STORE_UNREACHABLE: [503, "The database {database} does not answer ({reason}); what was asked may not be stored. It is tried again by itself."],
   SVC_STORE_BUSY: [503, "The database {database} is used by another daemon ({other}); end that one, or give this one a store.schema of its own."],
+  SVC_STORE_LEAVING: [409, "{node} is ending already, so the wish cannot be taken back; start it again once it has ended. Look with: svc node list"],
   SVC_STORE_FULL: [507, "The disk of the database {database} is full: nothing was stored. Free some room there, or shorten what is kept."],
   SVC_STORE_FENCED: [503, "Another daemon took over what this one had in the database {database}: it was not heard of for too long, and must start anew."],
   SVC_STORE_REFUSED: [500, "The database {database} refused ({reason}); check store.url and the rights of its user."],

@@ -31,7 +31,7 @@ export class Events {
     for (const { boot, node, n, value } of rows) {
       const before = this.#heard.get(boot);
       this.#heard.set(boot, n);
-      // What a boot told before this one heard of it first is history, and no loss.
+      // Events of a boot from before its first one here are history, not a loss.
       const missed = before === undefined ? 0 : n - before - 1;
       const last = news.at(-1);
       if (last?.boot === boot && missed === 0) last.values.push(value);

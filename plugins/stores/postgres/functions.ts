@@ -1,6 +1,6 @@
 /**
- * What runs on the server: one call a transaction. Each statement of a function sees what was committed before it began, also by whom it waited
- * for: so first the lock, then, in the next statement, the look. Made anew at each start of a program that has another text.
+ * Functions that run on the server: one call a transaction. Each statement of a function sees all commits from before it began, including those of
+ * transactions that it waited for: so lock first, then read in the next statement. Recreated at the start of a program with another text.
  */
 export const FUNCTIONS = `
 CREATE OR REPLACE FUNCTION {s}.now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$

@@ -8,10 +8,10 @@ const EVERY_MS = 20;
 /** A hint to itself that has not come back so long after it was sent is not heard: a pooler in between shares the connection out. */
 const ECHO_MS = 5_000;
 const [AGAIN_MS, MOST_MS] = [1_000, 60_000];
-/** How often a connection on which nothing came shows that it still hears. */
+/** Interval after which an idle connection proves that it still receives. */
 const PROOF_MS = 30_000;
 
-/** How the server is reached for hints, which need a connection of their own. */
+/** Options of the connection for hints, which is separate from the others. */
 export interface HintsOptions {
   readonly url: string;
   readonly schema: string;
@@ -96,7 +96,7 @@ export class Hints implements StoreHints {
       this.#client = client;
       await client.connect();
       await client.query(`LISTEN "${this.#channel.replaceAll('"', '""')}"`);
-      // It keeps no process alive, also where its end is never answered.
+      // The connection keeps no process alive, even if its end is never answered.
       (client as Client & { unref(): void }).unref();
       if (this.#closed) return this.#end();
       await this.#prove(client);

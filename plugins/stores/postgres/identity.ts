@@ -6,7 +6,7 @@ import { codeOf } from "@svc/sdk";
 /** The file of the data folder that tells it from every other. */
 export const IDENTITY = "store-postgres.id";
 
-/** What the data folder is called in the schema, wherever it is moved to; made where there is none. */
+/** Returns the id of the data folder in the schema, stable when it is moved; created if missing. */
 export function identity(folder: string | undefined): string {
   if (folder === undefined) return randomUUID();
   const file = join(folder, IDENTITY);

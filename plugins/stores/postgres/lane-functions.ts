@@ -2,17 +2,17 @@
 const HOME_MS = 1_000;
 
 /**
- * Who waits and who runs. The row of a lane is its lock: every change of what stands in it begins with that row, so that no two daemons
- * compute the next batch from different pasts.
+ * Queue of waiting and running work. The row of a lane is its lock: every change of the lane begins with that row, so that no two daemons compute the
+ * next batch from different states.
  *
  *   idle, or no row --enter--> ready --claim--> running --finish--> ended --leave--> the next batch is ready, or idle, or no row
  *                                ^   <--release, unpark, sweep--'  | park
  *                                '---------- unpark ------------ parked
  *
- * A lane with a home is idle where one without has no row. While its home lives and is not told to end, another daemon leaves it to that one,
- * with the slot that it would take, and takes it only after \`HOME_MS\` in vain: then the home is too busy, or does not know the agent.
+ * A lane with a home is idle where one without has no row. While its home lives and is not draining, another daemon leaves it to that one, with the
+ * slot that it would take, and takes it only after waiting \`HOME_MS\`: then the home is too busy, or does not know the agent.
  *
- * Locks are taken in the order agent, lane, entry. Only `claim_lanes` locks agents, and it passes locked lanes by.
+ * Locks are taken in the order agent, lane, entry. Only `claim_lanes` locks agents, and it skips locked lanes.
  */
 export const LANE_FUNCTIONS = `
 -- The lane goes on: with the batch that was given back, else with the first that waits, else not at all. The caller holds its row. A lane

@@ -37,7 +37,7 @@ async function nobodyElse(database: string, run: Parameters<Parameters<Server["t
   if (other !== undefined) throw fail("SVC_STORE_BUSY", { database, other: `node ${other.name} on ${other.host}` });
 }
 
-/** The version of the schema; undefined where there is none. */
+/** Returns the version of the schema; undefined if it does not exist. */
 export async function schemaVersion(server: Server): Promise<number | undefined> {
   const [there] = await server.query<{ there: boolean }>("SELECT to_regclass($1) IS NOT NULL AS there", [`${server.schema}.version`]);
   if (there?.there !== true) return undefined;

@@ -4,16 +4,16 @@ import type { Lease, NodeAbout } from "@svc/sdk";
 import { fail } from "./errors.ts";
 import type { Server } from "./server.ts";
 
-/** How long a daemon counts as living after its last beat. */
+/** Time for which a daemon counts as living after its last heartbeat. */
 export const LEASE_MS = 7_000;
-/** How often it beats, and after which silence it stops what needs a lease. */
+/** Interval of heartbeats, and the silence after which work under a lease stops. */
 const BEAT_MS = 2_000;
 const SILENT_MS = 5_000;
 const LOOK_MS = 250;
 /** Why leases end, and the store counts as away, when beats are not answered. */
 export const SILENT = "the database was not heard of for too long";
 
-/** What a boot is told by its beats. */
+/** Callbacks of a boot's heartbeats. */
 export interface NodeListeners {
   /** Another daemon declared it dead: it writes nothing more. */
   readonly dead: () => void;
@@ -23,11 +23,11 @@ export interface NodeListeners {
 
 /** A daemon that begins to use the schema. */
 export interface Begun {
-  /** How its data folder is known. */
+  /** Id of its data folder. */
   readonly folder: string;
   /** Its `node.id`, which no other living daemon of the schema may have. */
   readonly name?: string;
-  /** It waits for nobody. */
+  /** It does not wait for other daemons. */
   readonly shared?: boolean;
 }
 
@@ -36,7 +36,7 @@ interface Held {
   readonly abort: AbortController;
 }
 
-/** This boot of the daemon, as the schema knows it: alive as long as it beats. */
+/** This boot of the daemon, as the schema knows it: alive while it sends heartbeats. */
 export class Node {
   readonly boot: number;
   readonly #server: Server;
@@ -52,8 +52,10 @@ export class Node {
   #heard: { readonly at: number; readonly even: number } | undefined;
   #ended = false;
   #about: (() => NodeAbout) | undefined;
-  /** What the schema has of that. */
+  /** The description that the schema has. */
   #aboutTold = "";
+  /** It has said so itself: nobody has to ask it to. */
+  #leaving = false;
   /** Another daemon lives on the schema, as the last beat heard it. */
   company = false;
 
@@ -78,7 +80,7 @@ export class Node {
     const node = new Node(server, beats, boot, told);
     if (shared) return node;
     const until = performance.now() + LEASE_MS + 1_000;
-    // Who was not heard of for a lease is dead from here on: one that only stood still must not come back beside this one.
+    // A daemon whose lease has expired is dead from here on: one that was only suspended must not continue beside this one.
     const late = "UPDATE {s}.node SET alive = false WHERE alive AND boot < $1 AND lease_until < clock_timestamp()";
     // Of two that begin at once, the first one has it.
     const others = `SELECT coalesce(name, folder) AS name, host FROM {s}.node WHERE alive AND boot < $1
@@ -100,7 +102,7 @@ export class Node {
     const token = randomUUID();
     const [asked] = await this.#server.query<{ held: boolean; holder: string | null }>("SELECT * FROM {s}.ask_lease($1, $2, $3)", [this.boot, name, token]);
     const abort = new AbortController();
-    // Who was not heard of for too long may be declared dead at any moment.
+    // A daemon that was silent for too long may be declared dead at any moment.
     const held = asked?.held === true && !this.silent;
     const holder = held ? undefined : (asked?.holder ?? undefined);
     if (held) {
@@ -120,7 +122,14 @@ export class Node {
     };
   }
 
-  /** Gives back all that it has and is dead at once: nobody has to wait for its lease to run out. */
+  /** Declares that this daemon ends: it claims no lane from now on, and no other daemon leaves one to it. */
+  async leave(): Promise<void> {
+    this.#leaving = true;
+    const sql = `UPDATE {s}.node SET draining = true, about = coalesce(about, '{}') || '{"leaving": true}' WHERE boot = $1`;
+    await this.#server.query(sql, [this.boot], BEAT_MS);
+  }
+
+  /** Releases all leases and declares itself dead: no other daemon has to wait for its lease to expire. */
   async end(): Promise<void> {
     this.#ended = true;
     this.#stop("the store was closed");
@@ -148,7 +157,7 @@ export class Node {
       if (answer !== undefined) this.#heard = { at: answer.now + (even - sent.even) / 2, even };
       // A beat that was under way at the end finds the boot dead, as it is to be.
       if (this.#ended) return;
-      if (answer?.drains === true) this.#told.drain();
+      if (answer?.drains === true && !this.#leaving) this.#told.drain();
       if (answer?.lives !== true) {
         this.#stop("another daemon took over");
         this.#told.dead();
@@ -163,7 +172,7 @@ export class Node {
     }
   }
 
-  /** What it tells the others of itself from now on. */
+  /** Sets the description for the other daemons. */
   tell(about: () => NodeAbout): void {
     this.#about = about;
     void this.beat();
@@ -182,7 +191,9 @@ export class Node {
   /** A daemon that cannot say how it is lives all the same. */
   #aboutNow(): string {
     try {
-      return JSON.stringify(this.#about?.()) ?? "";
+      const about = this.#about?.();
+      // Beside `draining`, which an operator sets and takes back: this daemon does not come back from it.
+      return JSON.stringify(this.#leaving ? { ...about, leaving: true } : about) ?? "";
     } catch {
       return this.#aboutTold;
     }

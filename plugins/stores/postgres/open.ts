@@ -14,7 +14,7 @@ import { storeError } from "./server-error.ts";
 import { nodesOf } from "./status.ts";
 import { type SendGroup, Writer } from "./writer.ts";
 
-/** How a schema is opened. */
+/** Options of opening a schema. */
 export interface OpenOptions extends ServerOptions {
   /** The data folder, whose lock this process has. Undefined: a schema of its own, which is dropped with `close`. */
   readonly folder: string | undefined;
@@ -23,7 +23,7 @@ export interface OpenOptions extends ServerOptions {
   readonly clock?: { readonly steady: () => number; readonly wall: () => number };
   /** `node.id`: daemons of other names may use the schema beside this one. Default: it waits for the end of all of other folders, and is refused. */
   readonly name?: string;
-  /** Waits for nobody, whatever their names are. */
+  /** Does not wait for other daemons, whatever their names. */
   readonly shared?: boolean;
   /** Where hints are heard; `url` without it. */
   readonly listenUrl?: string;
@@ -45,6 +45,7 @@ export interface PostgresStore
       | "exchange"
       | "hints"
       | "onDrain"
+      | "leaving"
       | "work"
       | "records"
       | "restore"
@@ -52,7 +53,7 @@ export interface PostgresStore
     >
   > {
   scope(owner: string): Required<StoreScope>;
-  /** This boot's number. */
+  /** Number of this boot. */
   readonly boot: number;
 }
 
@@ -160,6 +161,7 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
     hints,
     exchange: (first, values) => events.exchange(first, values),
     onDrain: (listener) => void drained.add(listener),
+    leaving: () => node.leave(),
     records: () => storedRecords(server),
     restore: (records) => restoreRecords(server, records),
     close() {

@@ -8,7 +8,7 @@ import { readText, storedKey } from "./text.ts";
 const PAGE = 1_000;
 const AT_ONCE = 500;
 
-/** All that the schema holds. Nobody else writes to it meanwhile. */
+/** Yields the whole content of the schema. Requires that no other writer is active. */
 export async function* storedRecords(server: Server): AsyncGenerator<StoreRecord> {
   const names = async (sql: string) => (await server.query<{ name: string }>(sql)).map(({ name }) => name);
   for (const name of await names("SELECT collection AS name FROM {s}.doc UNION SELECT collection FROM {s}.doc_index ORDER BY 1")) {

@@ -12,7 +12,7 @@ import type { Writer } from "./writer.ts";
 const READ_AGAIN_MS = 2_000;
 const READ_PAUSE_MS = 50;
 
-/** What the parts of all owners stand on. */
+/** Dependencies shared by the scopes of all owners. */
 export interface ScopeDeps {
   readonly server: Server;
   readonly writer: Writer;
@@ -73,7 +73,7 @@ export function createScopes({ server, writer, steady, lease, closed }: ScopeDep
     }
   }
 
-  // Async, so that what is wrong with the values themselves rejects.
+  // Async, so that invalid values reject instead of throwing.
   const commit = async (inside: string, ops: readonly Op[]) => void (await writer.write(ops.map((op) => late(inside, op))));
 
   function collection<T>(name: string, indexes: readonly string[]): Collection<T> {

@@ -1,7 +1,7 @@
 import { codeOf, reasonOf } from "@svc/sdk";
 import { fail } from "./errors.ts";
 
-/** What an error of the server or of the way to it means. */
+/** Class of an error of the server or the connection. */
 export type ServerFailure = "again" | "away" | "full" | "fenced" | "refused";
 
 /** Conflicts of two transactions that a new try ends: a deadlock, a serialisation failure, a lock that was not got in time. */

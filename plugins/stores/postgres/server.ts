@@ -2,7 +2,7 @@ import type { Log } from "@svc/sdk";
 import type { Pool, PoolClient } from "pg";
 import { fail } from "./errors.ts";
 
-/** How the server is reached. */
+/** Options of the connection to the server. */
 export interface ServerOptions {
   /** `postgres://user:password@host:port/database?...` */
   readonly url: string;
@@ -20,7 +20,7 @@ const LONG_MS = 12 * 3_600_000;
 
 /** Connections to the server. One statement is one transaction, and no state of a session is used: a pooler in between may share them out. */
 export class Server {
-  /** What is connected to, without user and password. */
+  /** Server and database, without user and password. */
   readonly database: string;
   /** The schema's name as it stands in statements. */
   readonly schema: string;
@@ -46,7 +46,7 @@ export class Server {
     });
     // For as long as a connection lives: the pool's own listener is away while one is handed over, and its end may come in the very packet that opens it.
     pool.on("connect", (client) => client.on("error", ignore));
-    // A connection that breaks while nobody uses it: the next one to ask gets another.
+    // An idle connection broke: the next query gets another one.
     pool.on("error", (error) => log?.debug({ reason: error.message }, "an idle connection to the database broke"));
     return new Server(pool, options);
   }
@@ -100,7 +100,7 @@ export class Server {
   }
 }
 
-/** Who waits for an answer of a broken connection is told by it; nobody else need be. */
+/** The query that waits for an answer of a broken connection gets its error; no other handling is needed. */
 function ignore(): void {}
 
 /** `host:port/database (schema svc)`. Throws `SVC_STORE_REFUSED` for a text that is not the address of a server. */

@@ -8,7 +8,7 @@ export interface StoreSettings {
   readonly listenUrl?: string;
 }
 
-/** What stands in the section. */
+/** Schema of the section. */
 export const STORE = {
   type: "object",
   required: ["url"],

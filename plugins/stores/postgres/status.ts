@@ -1,4 +1,5 @@
 import type { NodeAbout, StoreNode, StoreStatus } from "@svc/sdk";
+import { fail } from "./errors.ts";
 import { schemaVersion } from "./migrate.ts";
 import { LEASE_MS } from "./node.ts";
 import { Server, type ServerOptions } from "./server.ts";
@@ -9,7 +10,7 @@ const LONG_MS = 600_000;
 /** The version of the schema from which on daemons can be asked for. */
 const LANES = 3;
 
-/** What the schema is and holds. Throws `SVC_STORE_UNREACHABLE`, `SVC_STORE_REFUSED`. */
+/** Returns the status of the schema and its contents. Throws `SVC_STORE_UNREACHABLE`, `SVC_STORE_REFUSED`. */
 export function serverStatus(options: ServerOptions): Promise<StoreStatus> {
   return asked(options, async (server) => {
     const version = await schemaVersion(server);
@@ -71,7 +72,8 @@ export async function nodesOf(server: Server): Promise<readonly StoreNode[]> {
     `SELECT coalesce(name, folder) AS name, boot::float8 AS boot, host, pid,
       CASE WHEN NOT alive THEN 'dead' WHEN lease_until < clock_timestamp() THEN 'silent' WHEN draining THEN 'draining' ELSE 'alive' END AS state,
       greatest(0, extract(epoch FROM clock_timestamp() - lease_until) * 1000 + $1)::float8 AS beat,
-      (to_jsonb(n) ->> 'skew')::float8 AS skew, CASE WHEN alive THEN to_jsonb(n) -> 'about' END AS about,
+      (to_jsonb(n) ->> 'skew')::float8 AS skew,
+      CASE WHEN alive AND jsonb_typeof(to_jsonb(n) -> 'about') = 'object' THEN nullif((to_jsonb(n) -> 'about') - 'leaving', '{}') END AS about,
       CASE WHEN alive THEN (SELECT count(*) FROM {s}.lane l WHERE l.owner = n.boot AND l.state = 'running') ELSE 0 END::float8 AS running,
       ARRAY(SELECT l.name FROM {s}.lease l WHERE n.alive AND l.boot = n.boot ORDER BY l.name) AS holds
     FROM (SELECT * FROM {s}.node ORDER BY alive DESC, boot DESC LIMIT 200) n ORDER BY boot DESC`,
@@ -92,13 +94,13 @@ export function serverNodes(options: ServerOptions): Promise<readonly StoreNode[
   return asked(options, async (server) => (((await schemaVersion(server)) ?? 0) < LANES ? [] : nodesOf(server)));
 }
 
-/** Marks the living daemon of that name; its next beat tells it. */
+/** Marks the living daemon of that name, or takes the mark back; its next beat tells it. Throws `SVC_STORE_LEAVING` where it ends already. */
 export function drainNode(options: ServerOptions, node: string, on: boolean): Promise<boolean> {
   return asked(options, async (server) => {
-    const found = await server.query("UPDATE {s}.node SET draining = $2 WHERE name = $1 AND alive AND lease_until > clock_timestamp() RETURNING boot", [
-      node,
-      on,
-    ]);
+    const sql = `UPDATE {s}.node n SET draining = $2 OR (to_jsonb(n) -> 'about' ? 'leaving') IS TRUE
+      WHERE name = $1 AND alive AND lease_until > clock_timestamp() RETURNING draining`;
+    const found = await server.query<{ draining: boolean }>(sql, [node, on]);
+    if (!on && found.some(({ draining }) => draining)) throw fail("SVC_STORE_LEAVING", { node });
     return found.length > 0;
   });
 }

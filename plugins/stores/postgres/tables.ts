@@ -118,7 +118,7 @@ export const MIGRATIONS: readonly string[] = [
   `,
 ];
 
-/** What each of them is for, in the same order. */
+/** Purpose of each of them, in the same order. */
 const PURPOSES = [
   "the tables of the state",
   "the process of a daemon, and the wish that it ends",

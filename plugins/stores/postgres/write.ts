@@ -7,7 +7,7 @@ export interface Write {
 /** A write whose fields are told when it is sent: a field may be declared between the call and its transaction. */
 export type LateWrite = Write | (() => Write);
 
-/** What one caller handed over: stored whole or not at all. */
+/** Writes of one caller: stored atomically. */
 export interface WriteSet {
   readonly ops: readonly LateWrite[];
   /** Need not outlive a crash of the server. */

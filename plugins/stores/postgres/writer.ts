@@ -15,10 +15,10 @@ const RETRY_MS = [50, 100, 250, 500, 1_000] as const;
 
 type Answer = readonly [answer: unknown] | readonly [nothing: null, index: number, name: string, key: string];
 
-/** What a writer sends to the server: the group of that number, once, however often it is asked. */
+/** Sends a group of writes to the server: stored once under its number, however often it is sent. */
 export type SendGroup = (number: number, sets: readonly (readonly unknown[])[], noted: boolean) => Promise<readonly Answer[]>;
 
-/** What else has its place in the order of the writes: the filling of an index. */
+/** Other work in the order of the writes: filling an index. */
 interface Step {
   readonly run: () => Promise<void>;
   readonly since: number;
@@ -29,7 +29,7 @@ interface Step {
 type Job = WriteSet | Step;
 
 /**
- * Writes in the order of the calls. What is handed over while a transaction is under way is the next one.
+ * Writes in the order of the calls. Writes that arrive during a transaction form the next one.
  *
  *   write -> waiting -> group -> commit_group(number) -> resolve or reject each
  *                         |  the server is away: the same number again until it answers, so that nothing is stored twice; after 5 s the

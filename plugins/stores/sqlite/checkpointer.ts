@@ -69,7 +69,7 @@ export class Checkpointer {
     this.#timer.unref();
   }
 
-  /** Forgets what is dirty: the next commit says so again. */
+  /** Clears the dirty state: the next commit sets it again. */
   rest(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -27,8 +27,8 @@ const SHRUNK_PAGES = 256;
  *                         |  disk full: what adds is rejected with SVC_STORE_FULL, the rest goes again with the reserve's room
  *                         '  any other failure, and one of the fsync: SVC_STORE_FAILED for this group and all that follow
  *
- * The fsync runs beside the loop; the writes that come meanwhile are the next group. A read may see what is not on the disk yet:
- * who answers for it, waits for a write.
+ * The fsync does not block the event loop; writes that arrive meanwhile form the next group. A read may see data that is not on the disk yet: callers
+ * that need durability await a write.
  */
 export class Connection {
   readonly database: Database;
@@ -110,7 +110,7 @@ export class Connection {
     });
   }
 
-  /** Runs a read of `table` on what is committed. */
+  /** Runs a read of `table` on the committed state. */
   async read<T>(table: Table, run: () => T): Promise<T> {
     if (!table.created) await this.write([]);
     if (this.#closing !== undefined) throw fail("SVC_STORE_CLOSED");

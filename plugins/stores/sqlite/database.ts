@@ -1,5 +1,5 @@
-import { closeSync, mkdirSync, openSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync, mkdirSync, openSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { codeOf, type SvcError } from "@svc/sdk";
 import type Database from "better-sqlite3";
 import { openFile } from "./driver.ts";
@@ -17,12 +17,13 @@ const CHECKED_BYTES = 32 * 1_048_576;
 
 /**
  * Opens `file` (or ":memory:"), made with its folder when missing (0600, 0700), durable on every commit and migrated. Throws
- * `SVC_STORE_CORRUPT` (the file is left as it is), `SVC_STORE_NEWER` or `SVC_STORE_BUSY` after 250 ms.
+ * `SVC_STORE_CORRUPT` (the file is left as it is), `SVC_STORE_EMPTIED`, `SVC_STORE_NEWER` or `SVC_STORE_BUSY` after 250 ms.
  */
 export function openDatabase(file: string): Database.Database {
   const memory = file === ":memory:";
   if (!memory) {
     mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    requireContent(file);
     // SQLite would create it readable for all; its companions take the mode of the file.
     closeSync(openSync(file, "a", 0o600));
   }
@@ -32,7 +33,7 @@ export function openDatabase(file: string): Database.Database {
     // Only a database that is made here can have it: from an older one no space is given back to the disk, only used again.
     if (database.pragma("page_count", { simple: true }) === 0) database.pragma("auto_vacuum = INCREMENTAL");
     database.pragma("journal_mode = WAL");
-    // Not kept in the file: a WAL database opened again would be NORMAL, and what is made here would not outlive a power cut.
+    // Not stored in the file: a reopened WAL database would be NORMAL, and tables created here would not survive a power cut.
     database.pragma("synchronous = FULL");
     database.pragma("wal_autocheckpoint = 0");
     database.pragma(`journal_size_limit = ${WAL_KEPT}`);
@@ -49,10 +50,11 @@ export function openDatabase(file: string): Database.Database {
   }
 }
 
-/** What is wrong with the database: empty when it is sound, and this program can open it. Reads every page, twice unless `quick`; changes nothing. */
+/** Returns the errors of the database: empty when it is sound, and this program can open it. Reads every page, twice unless `quick`; changes nothing. */
 export function checkDatabase(file: string, { quick = false }: { readonly quick?: boolean } = {}): readonly string[] {
   let database: Database.Database | undefined;
   try {
+    requireContent(file);
     database = openFile(file, { readonly: true, fileMustExist: true, timeout: 250 });
     const found = database.pragma("user_version", { simple: true }) as number;
     if (found > SCHEMA_VERSION) return [fail("SVC_STORE_NEWER", { file, found, known: SCHEMA_VERSION }).message];
@@ -63,6 +65,16 @@ export function checkDatabase(file: string, { quick = false }: { readonly quick?
   } finally {
     database?.close();
   }
+}
+
+/**
+ * Throws `SVC_STORE_EMPTIED` for a file of 0 bytes that has held a database. A first start that was killed leaves an empty file, too, but not what is
+ * written only beside a database: its log of changes, and the room that is kept for a full disk.
+ */
+function requireContent(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.size !== 0) return;
+  const later = [`${file}-wal`, join(dirname(file), "ballast")].filter((path) => (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0);
+  if (later.length > 0) throw fail("SVC_STORE_EMPTIED", { file, beside: later.join(" and "), remove: [file, ...later].join(" ") });
 }
 
 /** The kind of an SQLite error; undefined for any other error. */

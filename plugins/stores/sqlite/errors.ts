@@ -7,6 +7,10 @@ export const ERRORS = {
   SVC_STORE_FULL: [507, "The disk of {file} is full: nothing was stored. Free some room, or shorten what is kept; deleting still works."],
   SVC_STORE_FAILED: [503, "The database {file} failed ({reason}) and takes nothing more; check the disk, then start the daemon again."],
   SVC_STORE_CORRUPT: [500, "The database {file} is damaged ({reason}). It was left as it is: look at it with `svc db check` and restore a copy."],
+  SVC_STORE_EMPTIED: [
+    500,
+    "The database {file} is empty (0 bytes), and {beside} beside it shows that it was not: its state is lost. Put a backup in its place with svc restore <folder>, or begin without any: rm {remove}",
+  ],
   SVC_STORE_NEWER: [500, "The database {file} has version {found}, newer than this program's {known}; start the newer program, migrations only go forward."],
   SVC_STORE_DRIVER: [
     500,

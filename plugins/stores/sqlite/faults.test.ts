@@ -3,7 +3,7 @@ import { copyFileSync, existsSync, readFileSync, renameSync, rmSync, statSync, w
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Collection, SvcError } from "@svc/sdk";
+import { type Collection, codeOf } from "@svc/sdk";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { checkDatabase } from "./database.ts";
@@ -305,7 +305,7 @@ for (const [what, harm] of [
 ] as const) {
   it(`FLT-6 a database that is ${what} while it is open ends the store: nothing more is acknowledged`, async () => {
     const store = openStore({ file });
-    const failed = new Promise<SvcError>((resolve) => store.onFailure(resolve));
+    const failed = new Promise<Error>((resolve) => store.onFailure(resolve));
     const tasks = store.scope("core").collection("tasks");
     await tasks.put("a", 1);
     harm();
@@ -330,8 +330,8 @@ it("FAULT-13 damage met later ends the store, with nothing more written", async 
   reader.close();
   damage(page);
   const store = openStore({ file });
-  const failures: string[] = [];
-  store.onFailure((error) => failures.push(error.code));
+  const failures: unknown[] = [];
+  store.onFailure((error) => failures.push(codeOf(error)));
   const tasks = store.scope("core").collection("tasks");
   await expect(tasks.get("k1")).rejects.toMatchObject({ code: "SVC_STORE_CORRUPT" });
   await expect(tasks.put("new", 1)).rejects.toMatchObject({ code: "SVC_STORE_FAILED" });

@@ -13,7 +13,7 @@ export class LogSync {
     this.#handle = openSync(`${file}-wal`, "r+");
   }
 
-  /** Calls `done` when what is in the log now is on the disk, or with the disk's error. */
+  /** Calls `done` when the current log is on the disk, or with the disk's error. */
   run(done: (error: NodeJS.ErrnoException | null) => void): void {
     fdatasync(this.#handle, done);
   }

@@ -1,10 +1,11 @@
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { put } from "@svc/sdk";
 import Database from "better-sqlite3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { checkDatabase } from "./database.ts";
 import { SCHEMA_VERSION, TRACES } from "./migrations.ts";
 import { openStore } from "./open.ts";
 
@@ -39,6 +40,28 @@ describe("opening", () => {
     expect(await tasks.put("a", { agent: "y" }, 1)).toBe(2);
     expect(await core.queue("work").push(2, { dedupKey: "d" })).toBeUndefined();
     expect(await core.journal("log").append("two")).toBe(2);
+    await store.close();
+  });
+
+  it("refuses an empty file beside which lies what only a database has; each part that is said to be removed is, and it begins anew", async () => {
+    const store = openStore({ file });
+    await store.scope("core").collection("tasks").put("a", 1);
+    await store.close();
+    writeFileSync(file, "");
+    const told = expect.objectContaining({ code: "SVC_STORE_EMPTIED", message: expect.stringContaining("svc restore <folder>") });
+    expect(() => openStore({ file })).toThrow(told);
+    expect(checkDatabase(file)).toEqual([expect.stringContaining(`${file} is empty (0 bytes)`)]);
+    expect(statSync(file).size).toBe(0);
+    await rm(join(folder, "data/ballast"));
+    await openStore({ file }).close();
+  });
+
+  it("goes on with the empty file of a first start that was killed", async () => {
+    mkdirSync(join(folder, "data"));
+    writeFileSync(file, "");
+    expect(checkDatabase(file)).toEqual([]);
+    const store = openStore({ file });
+    await store.scope("core").collection("tasks").put("a", 1);
     await store.close();
   });
 

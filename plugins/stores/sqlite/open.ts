@@ -5,7 +5,7 @@ import { restoreRecords, storedRecords } from "./records.ts";
 import { createScopes, type DatabaseScope } from "./scopes.ts";
 import { type ClockNote, SteadyClock } from "./steady-clock.ts";
 
-/** How a database is opened. */
+/** Options of opening a database. */
 export interface DatabaseOptions {
   /** A path, or ":memory:". */
   readonly file: string;
@@ -22,7 +22,8 @@ const CLOCK = "clock";
 const LOOK_EVERY_MS = 30_000;
 
 /** The daemon's durable state in one database: a driver that leaves nothing out. */
-export interface SqliteStore extends Required<Omit<StoreDriver, "scope" | "size" | "nodes" | "tell" | "time" | "exchange" | "hints" | "onDrain" | "work">> {
+export interface SqliteStore
+  extends Required<Omit<StoreDriver, "scope" | "size" | "nodes" | "tell" | "time" | "exchange" | "hints" | "onDrain" | "leaving" | "work">> {
   scope(owner: string): DatabaseScope;
   size(): { readonly used: number; readonly free: number };
 }

@@ -5,9 +5,8 @@ import { codeOf } from "@svc/sdk";
 const LOOK_EVERY_MS = 2_000;
 
 /**
- * Sees when a file that is open here is deleted or replaced: what is written to it from then on goes nowhere. Looks when asked and every
- * two seconds, never twice at once; a disk that does not answer holds nothing up. Files are compared by name and inode: to open and close
- * one would end SQLite's locks on it.
+ * Detects that an open file was deleted or replaced: later writes to it are lost. Checks on request and every two seconds, never twice at once; a
+ * disk that does not answer blocks nothing. Files are compared by name and inode: opening and closing one would end SQLite's locks on it.
  */
 export class Presence {
   readonly #files: readonly { readonly file: string; readonly identity: string }[];

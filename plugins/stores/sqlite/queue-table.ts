@@ -16,15 +16,15 @@ interface Row {
 }
 
 const DAY = 86_400_000;
-/** How long a dedup key is remembered. */
+/** Retention of a dedup key. */
 const REMEMBERED = 7 * DAY;
 const PRUNE_EVERY = 60_000;
 const PRUNE_ROWS = 1000;
 
 /**
- * A queue: a row an item, the row id giving the order. `head` marks what no earlier item of its group holds back, so that a claim
- * looks at heads only. `due` is when it may be claimed, at the end of a delay or of a lease; 0 is at once. `since` is when `due` was
- * set: a delay set in what is now the future counts as over. Times are the store's steady ones, which do not follow a clock that is set.
+ * A queue: a row an item, the row id giving the order. `head` marks items that no earlier one of their group blocks, so that a claim reads heads
+ * only. `due` is the time from which it may be claimed, at the end of a delay or of a lease; 0 is at once. `since` is the time at which `due` was
+ * set: if it lies in the future, the delay counts as over. Times are the store's steady ones, which do not follow a clock that is set.
  */
 export class QueueTable implements Table {
   readonly name: string;

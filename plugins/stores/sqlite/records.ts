@@ -20,7 +20,7 @@ interface ItemRow {
 const CLOCK = { name: "core/marks", key: "clock" };
 const isClock = (name: string, key: string): boolean => name === CLOCK.name && key === CLOCK.key;
 
-/** All that the database holds. Nobody else writes to it meanwhile. */
+/** Yields the whole content of the database. Requires that no other writer is active. */
 export async function* storedRecords(database: Database, steady: () => number): AsyncGenerator<StoreRecord> {
   const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE '%:%' ORDER BY name").pluck().all() as string[];
   const all = (table: string, order: string) => database.prepare(`SELECT * FROM "${table}" ORDER BY ${order}`).iterate();
@@ -83,7 +83,7 @@ export async function restoreRecords(file: string, records: AsyncIterable<StoreR
   }
 }
 
-/** How one record after the other is stored. */
+/** Returns the function that stores one record after the other. */
 function storing(database: Database, steady: () => number): (record: StoreRecord) => unknown {
   const made = new Set<string>();
   const inserts = new Map<string, (record: StoreRecord & { readonly kind: "document" }) => void>();

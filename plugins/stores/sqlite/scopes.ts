@@ -57,7 +57,7 @@ export function createScopes(connection: Connection, steady: () => number, now: 
     return table;
   }
 
-  /** How many each owner has, of those who made one. */
+  /** Number of names of each owner that created one. */
   const names = new Map<string, number>();
 
   function countName(owner: string): void {
@@ -172,7 +172,7 @@ export function createScopes(connection: Connection, steady: () => number, now: 
   };
 }
 
-/** What is wrong with the values themselves rejects, too. No async function: each one takes two more promises, at every write. */
+/** Makes invalid values reject, too. No async function: each one costs two more promises, at every write. */
 function attempt<T>(work: () => Promise<unknown>): Promise<T> {
   try {
     return work() as Promise<T>;

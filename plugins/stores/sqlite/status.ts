@@ -5,7 +5,7 @@ import { openDatabase, storeError } from "./database.ts";
 import { openFile } from "./driver.ts";
 import { SCHEMA_VERSION, waitingAfter } from "./migrations.ts";
 
-/** What the database is and holds: reads it and changes nothing. Throws `SVC_STORE_BUSY`, `SVC_STORE_CORRUPT`, `SVC_STORE_FAILED`. */
+/** Returns the status of the database and its contents: reads it and changes nothing. Throws `SVC_STORE_BUSY`, `SVC_STORE_CORRUPT`, `SVC_STORE_FAILED`. */
 export function databaseStatus(file: string): StoreStatus {
   const about = { file, known: SCHEMA_VERSION, settings: { file } };
   if (!existsSync(file)) return { ...about, version: undefined, waiting: waitingAfter(0), bytes: 0, rows: {} };

@@ -1,7 +1,7 @@
 import type { Op, StorePrune } from "@svc/sdk";
 import { fail } from "./errors.ts";
 
-/** What one transaction may do: the operations of the plugin contract and those behind a queue's and a journal's own methods. */
+/** Operations of a transaction: those of the plugin contract, and those behind a queue's and a journal's own methods. */
 export type Write =
   | Op
   /** A put that answers with the new version. */
@@ -38,11 +38,11 @@ export interface BoundWrite {
 export interface Table {
   /** The full name, scope included. */
   readonly name: string;
-  /** What it declares is on disk and committed. */
+  /** Its schema is on disk and committed. */
   created: boolean;
   /** Brings what it declares to disk, inside the transaction. Idempotent. */
   create(): void;
-  /** The values that `write` binds. Throws `SVC_STORE_VALUE` for what is not JSON. */
+  /** Returns the bound values of `write`. Throws `SVC_STORE_VALUE` for values that are not JSON. */
   bind(write: Write): readonly Bound[];
   /** Applies a write inside the transaction; throws `SVC_STORE_CONFLICT`, after which what it changed must be rolled back. */
   apply(write: Write, bound: readonly Bound[]): unknown;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 
-/** How a generation of the protocol names its methods and a message. */
+/** Names of methods and messages in one generation of the protocol. */
 export interface Generation {
   readonly headers: Readonly<Record<string, string>>;
   readonly send: string;
@@ -41,7 +41,7 @@ const V1_0: Generation = {
   ask: (text, id, contextId) => ({ message: { role: "ROLE_USER", messageId: id, ...(contextId === undefined ? {} : { contextId }), parts: [{ text }] } }),
 };
 
-/** What a card says that matters here. */
+/** Used part of a card. */
 export interface Card {
   readonly generation: Generation;
   readonly streaming: boolean;

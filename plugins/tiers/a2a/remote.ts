@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000;
 /** A server that streams says something at least so often. */
 const IDLE_MS = 300_000;
 
-/** What speaking with a server stands on. */
+/** Dependencies of the connection to a server. */
 export interface RemoteOptions {
   readonly settings: A2aSettings;
   readonly fetch: StreamingFetch;

@@ -32,7 +32,7 @@ function wordsOf(context: TurnContext): string {
   return [system, ...history.map(({ role, text }) => `${role}: ${text}`), turnText(context)].filter((text) => text !== "").join("\n\n");
 }
 
-/** What the server says, over cut connections: a stream that broke goes on behind its last event. */
+/** Yields the server's messages, across lost connections: a broken stream resumes after its last event. */
 async function* talk(remote: Remote, { generation, streaming, address }: Placed, params: object, answer: Answer, signal: AbortSignal): AsyncGenerator<Told> {
   if (!streaming) {
     yield resultOf(await remote.call(address, generation, generation.send, params, signal));
@@ -113,7 +113,7 @@ class Answer {
           ? tierFailure("no-answer", "the server ended the task without an answer")
           : { type: "done", text: text === "" ? (this.#words as string) : text };
       case "input-required":
-        // It asks back: its question is the answer of this turn, and what is said next goes on in the same session.
+        // The server asks back: its question is the answer of this turn, and the next message continues the session.
         return { type: "done", text: [text, this.#words].filter(Boolean).join("\n\n") || "It waits for an answer and does not say to what." };
       case "auth-required":
         return tierFailure("auth", this.#words ?? "the server wants other credentials");
@@ -141,7 +141,7 @@ function failureOf(error: unknown): TierEvent {
   if (status === 429) return tierFailure("rate-limit", reason);
   if (codeOf(error) === "SVC_A2A_CARD" && status === undefined) return tierFailure("request", reason);
   if (codeOf(error) === "SVC_A2A_REFUSED") return tierFailure("engine", reason);
-  // What the guarded fetch says of a connection has a status for the callers of routes.
+  // Errors of the guarded fetch about a connection have a status, too: it is meant for callers of routes.
   const answered = codeOf(error) === "SVC_A2A_ANSWER" || codeOf(error) === "SVC_A2A_CARD";
   return tierFailure(answered && status !== undefined && status >= 500 ? "server" : "network", reason);
 }

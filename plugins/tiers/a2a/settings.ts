@@ -10,7 +10,7 @@ export interface A2aSettings {
   readonly endpoint?: string;
 }
 
-/** What the tier adds to `agents.<id>`. */
+/** Keys that the tier adds to `agents.<id>`. */
 export const AGENT: ObjectSchema = {
   type: "object",
   additionalProperties: false,

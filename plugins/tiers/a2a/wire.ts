@@ -1,9 +1,9 @@
 type Json = Readonly<Record<string, unknown>>;
 
-/** How a task stands, whatever the generation of the protocol calls it. */
+/** State of a task, in any generation of the protocol. */
 export type RemoteState = "working" | "completed" | "failed" | "canceled" | "rejected" | "input-required" | "auth-required";
 
-/** What one message of a server says. */
+/** Content of one message of a server. */
 export interface Told {
   readonly taskId?: string;
   readonly contextId?: string;
@@ -20,7 +20,7 @@ export interface Told {
 export interface Piece {
   readonly artifact: string;
   readonly text: string;
-  /** It goes on; else it begins, in place of what was there. */
+  /** Appends to the artifact; else replaces it. */
   readonly append: boolean;
 }
 
@@ -30,7 +30,7 @@ const textOf = (value: unknown): string | undefined => (typeof value === "string
 
 const STATES: readonly RemoteState[] = ["working", "completed", "failed", "canceled", "rejected", "input-required", "auth-required"];
 
-/** `TASK_STATE_INPUT_REQUIRED` and `input-required` are the same; what is unknown works on. */
+/** Normalises a state: `TASK_STATE_INPUT_REQUIRED` and `input-required` are the same; an unknown one counts as working. */
 function stateOf(value: unknown): RemoteState | undefined {
   if (typeof value !== "string") return undefined;
   const name = value

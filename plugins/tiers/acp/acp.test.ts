@@ -14,7 +14,7 @@ const FAKE = join(import.meta.dirname, "fixtures/fake-agent.mjs");
 /** What the fake agent can; see its head. */
 type Traits = Readonly<Record<string, unknown>>;
 
-const stages: Stage[] = [];
+const stages: { dispose(): Promise<void> }[] = [];
 afterEach(async () => {
   for (const stage of stages.splice(0)) await stage.dispose();
 });
@@ -98,7 +98,7 @@ function openStage(traits: Traits = {}) {
     processes,
     wire,
     /** What the tier asked, by method. */
-    asked: (method: string) => wire().flatMap(({ from, message }) => (from === "client" && message.method === method ? [message.params] : [])),
+    asked: (method: string) => wire().flatMap(({ from, message }) => (from === "client" && message.method === method ? [message.params ?? {}] : [])),
     async dispose() {
       for (const stop of stops) await stop();
       const wrong = strange(wire());
@@ -110,9 +110,14 @@ function openStage(traits: Traits = {}) {
   return stage;
 }
 
-/** A message of the protocol, before anything is known of it. */
+/** A message of the protocol, with the parameters that tests look at. */
 type Message = { readonly id?: unknown; readonly method?: string; readonly error?: unknown; readonly result?: unknown; readonly params?: Params };
-type Params = Record<string, never>;
+interface Params {
+  readonly clientCapabilities?: unknown;
+  readonly mcpServers?: unknown;
+  readonly modeId?: string;
+  readonly prompt?: readonly { readonly text?: string }[];
+}
 
 interface Run {
   readonly settings?: Readonly<Record<string, unknown>>;
@@ -199,7 +204,7 @@ describe("a turn", () => {
     const media = [{ kind: "image", data }] as const;
     const [sees, blind] = [openStage({ image: true }), openStage()];
     await sees.run("look", { media });
-    expect(sees.asked("session/prompt")[0].prompt[0]).toMatchObject({ type: "image", mimeType: "image/png" });
+    expect(sees.asked("session/prompt")[0].prompt?.[0]).toMatchObject({ type: "image", mimeType: "image/png" });
     await blind.run("look", { media });
     expect(blind.asked("session/prompt")[0].prompt).toMatchObject([{ type: "text", text: expect.stringContaining("1 pictures are not passed on") }]);
   });
@@ -294,7 +299,7 @@ describe("sessions", () => {
     rmSync(join(stage.folder, "sessions.json"));
     const again = await stage.run("which lamp", { session });
     expect(again.at(-1)?.type).toBe("done");
-    expect(stage.asked("session/prompt")[1].prompt[0].text).toMatch(/^You are Dan\.[\s\S]*User: remember the lamp[\s\S]*which lamp$/);
+    expect(stage.asked("session/prompt")[1].prompt?.[0]?.text).toMatch(/^You are Dan\.[\s\S]*User: remember the lamp[\s\S]*which lamp$/);
     expect(sessionOf(again)).toBe(session);
   });
 
@@ -305,7 +310,7 @@ describe("sessions", () => {
     const session = sessionOf(await stage.run("one", { settings, layers }));
     await stage.run("two", { settings, layers, session });
     expect(stage.asked("initialize").length).toBe(1);
-    expect(stage.asked("session/prompt").map(({ prompt }) => prompt[0].text)).toEqual(["You are Dan.\n\n---\n\nIt is Dan who speaks.\n\none", "two"]);
+    expect(stage.asked("session/prompt").map(({ prompt }) => prompt?.[0]?.text)).toEqual(["You are Dan.\n\n---\n\nIt is Dan who speaks.\n\none", "two"]);
   });
 
   it("a stopped turn is told to the next session", async () => {
@@ -314,7 +319,7 @@ describe("sessions", () => {
     const events = await stage.run("hang", { signal: abort.signal, listen: ({ type }) => type === "text" && abort.abort() });
     expect(events.at(-1)).toMatchObject({ type: "error", kind: "cancelled" });
     await stage.run("go on", { session: sessionOf(events) });
-    expect(stage.asked("session/prompt")[1].prompt[0].text).toMatch(/User: hang[\s\S]*You: I begin\n\[I was stopped here/);
+    expect(stage.asked("session/prompt")[1].prompt?.[0]?.text).toMatch(/User: hang[\s\S]*You: I begin\n\[I was stopped here/);
   });
 });
 

@@ -6,7 +6,7 @@ import { type AcpSettings, acpSettings } from "./settings.ts";
 /** Variables of the daemon that reach the program: the ways out. Everything else it gets by `env`. */
 export const PASSED = ["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"] as const;
 
-/** How names of variables that hold a model API key end. */
+/** Endings of variables that carry a model API key. */
 const KEY = /_(API_KEY|AUTH_TOKEN)$/;
 const SPEECH = {
   who: "tier acp",
@@ -16,8 +16,8 @@ const SPEECH = {
 } as const;
 
 /**
- * How an agent's program is started. Throws `SVC_TIER_PROGRAM` when none is named or it is missing, `SVC_BILLING_KEY_MISSING` when the agent
- * pays by key and its `env` has none, and `SVC_BILLING_KEY_REFUSED` when it has one and the agent is on the shared sign-in.
+ * Returns how to start an agent's program. Throws `SVC_TIER_PROGRAM` when none is configured or it is missing, `SVC_BILLING_KEY_MISSING` when the
+ * agent pays by key and its `env` has none, and `SVC_BILLING_KEY_REFUSED` when it has one and the agent is on the shared sign-in.
  */
 export function launchOf(ctx: PluginContext<AcpSettings>, agent: Agent): Omit<RpcOptions, "taskId"> {
   const { command, args = [], env = {}, at } = acpSettings(ctx.config, agent);

@@ -7,8 +7,8 @@ import { type Fields, fieldsOf, listOf, type PermissionCall, textOf } from "@svc
 const EDITS = ["read", "edit", "move", "search", "think"];
 
 /**
- * May the call run that the program asks about? `bypassPermissions` allows all, `plan` nothing; in between the tools of the operator's
- * servers are allowed, and with `acceptEdits` reading and editing files of the workspace. What is unclear is refused: nobody can be asked.
+ * Whether the call may run that the program asks about. `bypassPermissions` allows all, `plan` nothing; in between the tools of the operator's
+ * servers are allowed, and with `acceptEdits` reading and editing files of the workspace. An unclear call is refused: there is no person to ask.
  */
 export function mayRun({ toolCall }: Fields, { permissionMode, servers }: Pick<ProgramSettings, "permissionMode" | "servers">, workspace: string): boolean {
   if (permissionMode === "bypassPermissions") return true;
@@ -50,7 +50,7 @@ function real(path: string): string {
   }
 }
 
-/** What programs call their modes. */
+/** Usual names of the modes in programs. */
 const USUAL: Readonly<Record<PermissionMode, readonly string[]>> = {
   default: ["default", "read-only"],
   acceptEdits: ["acceptEdits", "autoEdit", "auto_edit", "auto-edit", "auto"],

@@ -23,7 +23,7 @@ function usageOf({ usage }: Fields): Extract<TierEvent, { type: "usage" }> | und
 const AUTH_REQUIRED = -32000;
 const HTTP_STATUS = /\b(?:status|http|error|code)\D{0,12}(4\d\d|5\d\d)\b/i;
 
-/** What the program, or the vendor through it, refused. Errors that were not refusals of the program are passed by. */
+/** Classifies a refusal of the program, or of the vendor through it. Other errors pass through. */
 export function refusal(error: SvcError, agent: AcpAgent | undefined, said = false): TierFailure {
   const { code, message, data } = fieldsOf((error as unknown as Fields).reply);
   const failureText = [textOf(message) ?? error.message, detailsOf(data)].filter((text) => text !== "").join(": ");

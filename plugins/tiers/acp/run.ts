@@ -185,7 +185,7 @@ async function* converse({ ctx, servers, process, turn, context, signal, run }: 
     }
   } finally {
     silence();
-    // What was asked and answered until the run was ended: "go on" goes on from there, in another session too.
+    // Store the prompt and the partial answer of the aborted run: "go on" continues from there, in another session too.
     if (signal.aborted && asked && !kept) {
       const answer = `${reader.answer}\n[I was stopped here, before the end of my answer.]`.trim();
       await transcript
@@ -195,7 +195,7 @@ async function* converse({ ctx, servers, process, turn, context, signal, run }: 
   }
 }
 
-/** The turn as content blocks: pictures first, where the program takes some, then the words. What is not passed on is named in the words. */
+/** Returns the turn as content blocks: pictures first, if the program accepts them, then the text. The text names files that are not passed on. */
 async function promptOf(
   ctx: PluginContext<AcpSettings>,
   { images }: AcpAgent,

@@ -43,7 +43,7 @@ export async function openSession(
   const again = agent.resume ? "session/resume" : agent.load ? "session/load" : undefined;
   if (native !== undefined && again !== undefined) {
     try {
-      // The history that `session/load` tells is the caller's already: nobody listens.
+      // `session/load` replays the history, which the caller has already: register no listener.
       return keep(sessions, sessionOf(rpc, native, true, await rpc.request(again, { ...wanted, sessionId: native }, OPEN_MS)));
     } catch (error) {
       const { code, message } = error as SvcError;
@@ -60,7 +60,7 @@ function keep(sessions: Map<string, AcpSession>, session: AcpSession): AcpSessio
   return session;
 }
 
-/** What an answer says of the session. Modes and models are options in newer programs, and members of their own in older ones. */
+/** Reads the session from an answer. Modes and models are options in newer programs, and members of their own in older ones. */
 function sessionOf(rpc: LineRpc, id: string, held: boolean, answer: Fields): AcpSession {
   const request = (method: string, params: Fields) => rpc.request(method, { sessionId: id, ...params });
   const option = (category: string): Choice | undefined => {

@@ -1,7 +1,7 @@
 import type { Agent, ObjectSchema, PermissionMode, Schema } from "@svc/sdk";
 import { programSection } from "@svc/sdk/program-tier";
 
-/** How a program is started and spoken to: the section `tiers.acp`, and `agents.<id>.acp` over it. */
+/** Start command and options of a program: the section `tiers.acp`, overridden by `agents.<id>.acp`. */
 export interface AcpSettings {
   readonly command?: string;
   readonly args?: readonly string[];

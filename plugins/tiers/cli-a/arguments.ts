@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ProgramSettings, Turn, TurnContext } from "@svc/sdk";
 import { nativeMode } from "./permission.ts";
 
-/** What a restricted run adds to a turn's arguments. */
+/** Restrictions that a restricted run adds to a turn's arguments. */
 export interface Restriction {
   readonly autonomy: "report" | "propose";
   readonly writable: boolean;

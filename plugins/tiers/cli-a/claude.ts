@@ -10,7 +10,7 @@ export interface Answer {
   readonly input?: Fields;
 }
 
-/** How the program's questions are answered. */
+/** Callbacks that answer the program's questions. */
 export interface Answers {
   /** May this tool run? Asked where the program's own permission mode does not decide; waited for, since a person may be asked. */
   mayUse(tool: string, input: Fields): Promise<Answer>;
@@ -26,7 +26,7 @@ export interface Claude {
   readonly ended: Promise<ChildEnd>;
   /** Rejects with `SVC_SPAWN_FAILED`, or with `SVC_TIER_HANDSHAKE` when the protocol is not answered in time. */
   ready(): Promise<void>;
-  /** Sends the words and returns the messages up to and with the `result`, or why there is none. */
+  /** Sends the content and yields the messages up to and including the `result`, or why there is none. */
   turn(content: readonly Fields[], answers: Answers): AsyncIterable<Fields | RpcGone>;
   /** Puts a message of our own among those of the turn. */
   note(message: Fields): void;
@@ -136,7 +136,7 @@ export function openClaude(
     },
     async *turn(content, given) {
       answers = given;
-      // What it said on its own between the turns belongs to none.
+      // Drop messages that the program sent between the turns.
       inbox.retain(isGone);
       void send({ type: "user", message: { role: "user", content } });
       for (;;) {

@@ -1,8 +1,8 @@
 import { readShell } from "./guard-tree.ts";
 
 /*
- * Commands that can only fail behind the wall. They are refused before they run so that the model hears a reason and the guard log has a
- * row. This is no part of the boundary: what is not recognised here runs, and fails at the wall.
+ * Commands that can only fail behind the wall. They are refused before they run so that the model gets a reason and the guard log a row. Not part of
+ * the boundary: a command that is not recognised here runs, and fails at the wall.
  */
 
 const CHANGES = new Set("rm rmdir mv cp touch mkdir ln chmod chown chgrp truncate tee dd install shred mkfifo patch".split(" "));

@@ -57,7 +57,7 @@ export interface GitCommand {
   /** The folder of `-C`. */
   readonly folder?: string;
   readonly words: readonly string[];
-  /** What may be a file's name. */
+  /** Words that may be file names. */
   readonly named: readonly string[];
   /** Creates this branch and moves to it. */
   readonly branch?: string;
@@ -191,7 +191,7 @@ const PAIRS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ["worktree list", { notation: "vz porcelain verbose", check: none }],
 ]);
 
-/** What a proposal may do beside reading where there is no wall. */
+/** Commands that a proposal may use beside reading without a wall. */
 const PROPOSALS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ["add", { notation: "Auvn all update verbose dry-run no-all" }],
   ["commit", { notation: "m:aqsv message= all quiet signoff verbose allow-empty no-verify no-edit" }],

@@ -8,7 +8,7 @@ export interface Refusal {
   readonly autonomy: Autonomy;
   readonly tool: string;
   readonly reason: string;
-  /** What held the run: the kernel, or the reading of its commands. Rows of older daemons have none. */
+  /** Boundary of the run: the kernel, or the analysis of its commands. Absent in rows of older daemons. */
   readonly guard?: "wall" | "narrow";
 }
 

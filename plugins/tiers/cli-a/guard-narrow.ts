@@ -13,7 +13,7 @@ import { type Command, type Judged, type Pipeline, printShell, readShell, Unread
  * full paths. Whatever is not known to only read is refused.
  */
 
-/** What is judged against. All paths are absolute and real. */
+/** Inputs of the analysis. All paths are absolute and real. */
 export interface Deps {
   readonly workspace: string;
   /** Folders beside it that may be read. */
@@ -24,13 +24,13 @@ export interface Deps {
   readonly proposing: boolean;
 }
 
-/** What the reading of commands is told about a run. */
+/** Facts about a run for the analysis of commands. */
 export interface Narrow {
   /** For bash, started without any of its files. */
   readonly text: string;
   /** git is among the commands: it needs the shadow repository. */
   readonly git: boolean;
-  /** It looks through the work tree for what has changed. */
+  /** The command scans the work tree for changes. */
   readonly commits: boolean;
 }
 

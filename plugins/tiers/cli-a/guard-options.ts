@@ -1,8 +1,8 @@
 /*
- * What a command line means to a program of the GNU kind, by a list of the options that may be used. An option that is not listed, and
- * each abbreviation, is refused: so it is known of every word whether it is an option, its value or an operand, and no value can turn
- * out to be an option after all. For the same end no value and no operand may look like an option, behind `--` neither: where a table
- * is wrong about which options take a value, each word with a dash is a listed option still.
+ * Parses a command line as a GNU program does, by a list of the permitted options. An option that is not listed, and each abbreviation, is refused:
+ * so it is known of every word whether it is an option, its value or an operand, and no value can turn out to be an option after all. For the same
+ * end no value and no operand may look like an option, behind `--` neither: where a table is wrong about which options take a value, each word with a
+ * dash is a listed option still.
  */
 
 /** The options of a command, in the notation of `options`. */
@@ -15,7 +15,7 @@ export interface Options {
   readonly mixed: boolean;
 }
 
-/** What is on a command line. */
+/** A parsed command line. */
 export interface Line {
   readonly options: readonly { readonly name: string; readonly value?: string }[];
   readonly operands: readonly string[];

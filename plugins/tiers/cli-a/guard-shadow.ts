@@ -16,7 +16,7 @@ export interface Shadow {
   readonly real: string;
 }
 
-/** What is shared with the real repository. `HEAD` as a link is refused by git, and the index as a link would be written through. */
+/** Parts shared with the real repository. git refuses `HEAD` as a link, and would write through the index as a link. */
 const SHARED = ["objects", "refs", "packed-refs", "logs", "shallow"];
 
 /**

@@ -190,7 +190,7 @@ const sleep: Rule = ([seconds = "", ...more]) => {
   return [];
 };
 
-/** What may run, by the name of the program. */
+/** Permitted programs by name. */
 export const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ...Object.entries(READERS).map(([name, notation]) => [name, reads(notation)] as const),
   [
@@ -225,7 +225,7 @@ export const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ["[", words],
 ]);
 
-/** What a proposal may do beside reading where there is no wall: it makes and moves files of the workspace. Answers with what is written. */
+/** Programs that a proposal may use beside reading without a wall: they create and move files of the workspace. Return the written paths. */
 export const PROPOSING: ReadonlyMap<string, (given: readonly string[]) => { readonly reads: readonly string[]; readonly writes: readonly string[] }> = new Map([
   ["mkdir", (given: readonly string[]) => ({ reads: [], writes: readLine(table("pv parents verbose"), given).operands })],
   ["touch", (given: readonly string[]) => ({ reads: [], writes: readLine(table("acm"), given).operands })],

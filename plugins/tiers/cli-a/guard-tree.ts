@@ -30,7 +30,7 @@ export type Redirect = { readonly kind: "quiet"; readonly from: "1" | "2" } | { 
 /** Commands whose output goes from one to the next. */
 export interface Pipeline {
   readonly commands: readonly Command[];
-  /** What stands before it; the first one has `;`. */
+  /** Joint before it; the first one has `;`. */
   readonly joint: ";" | "&&" | "||";
 }
 
@@ -201,7 +201,7 @@ class Reader {
   }
 }
 
-/** What a name must match for the last part of the word; undefined where nothing in it is a glob. */
+/** Returns the pattern of names that match the last part of the word; undefined if it contains no glob. */
 function globOf(signs: readonly { readonly sign: string; readonly plain: boolean }[]): RegExp | undefined {
   const first = signs.findIndex(({ sign, plain }) => plain && /[*?[]/.test(sign));
   // An option is never taken for a pattern of names.

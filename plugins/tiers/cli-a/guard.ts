@@ -9,18 +9,18 @@ import { follow, refuseWrite } from "./guard-path.ts";
 import { hasNested, makeShadow } from "./guard-shadow.ts";
 
 /*
- * What a restricted run may do (001:L164). Asked before each tool call; its answer may rewrite the call, and what is rewritten is what runs.
+ * Policy of a restricted run (001:L164). Called before each tool call; it may rewrite the call, and the rewritten one runs.
  *
  *   shell   wall     the text as it is, as one argument of bash, behind the command wall (sdk/engine/wall.ts)
  *           narrow   the text read, judged and printed anew (guard-narrow.ts), for bash without any of its files
  *   files   reading in the workspace and `guard.folders`; a proposal writes in the workspace
- *   others  by the lists below: whatever is not in them is refused
+ *   others  by the lists below: any other tool is refused
  */
 
-/** How the shell is held: by the kernel, or by reading its commands. */
+/** Boundary of the shell: the kernel, or the analysis of its commands. */
 export type Level = { readonly kind: "wall"; readonly bubblewrap: Bubblewrap } | { readonly kind: "narrow"; readonly reason: string };
 
-/** What a guard is made for. Paths are absolute. */
+/** Options of a guard. Paths are absolute. */
 export interface GuardOptions {
   readonly autonomy: "report" | "propose";
   /** Files may be changed: a proposal of an agent whose permission mode takes edits. */
@@ -48,7 +48,7 @@ export interface Decision {
   readonly allow: boolean;
   /** Why not, for the model and the guard log. Empty when allowed. */
   readonly reason: string;
-  /** What runs in the place of the call's input. */
+  /** Replacement for the call's input. */
   readonly input?: Fields;
 }
 
@@ -69,7 +69,7 @@ const HARMLESS = new Set([
 const READING: Readonly<Record<string, string>> = { Read: "file_path", NotebookRead: "notebook_path", Glob: "path", Grep: "path", LS: "path" };
 const WRITING: Readonly<Record<string, string>> = { Write: "file_path", Edit: "file_path", MultiEdit: "file_path", NotebookEdit: "notebook_path" };
 const SHELLS = new Set(["Bash", "Monitor"]);
-/** What of a shell call's input is passed on beside its command. None of it decides where or how the command runs. */
+/** Fields of a shell call's input that are passed on beside its command. None of them decides where or how the command runs. */
 const SHELL_INPUT = ["description", "timeout", "timeout_ms", "run_in_background", "persistent"];
 const HARMFUL_WORDS =
   /(^|[_-])(merge|delete|remove|destroy|drop|deploy|publish|release|rollback|restart|reboot|shutdown|approve|transfer|archive|revoke|push|force)([_-]|$)/i;

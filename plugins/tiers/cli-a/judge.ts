@@ -12,14 +12,14 @@ import type { SandboxLevels } from "./sandbox-level.ts";
 import type { Section } from "./settings.ts";
 import type { Switches } from "./switches.ts";
 
-/** What keeps a run from starting and says nothing about the call. */
+/** Errors that prevent a run and are unrelated to the call. */
 const NOT_READY = ["SVC_TIER_PROGRAM", "SVC_BILLING_KEY_MISSING", "SVC_BILLING_KEY_REFUSED", "SVC_SPAWN_FAILED"];
 
 type Judged = Decision & { readonly guard: Level["kind"] };
 
 /**
- * What a run of the agent would be told about a call, by the same steps as the run itself. Where its program or key is missing the
- * narrower boundary judges; what cannot be judged is refused.
+ * Returns the decision that a run of the agent would get for a call, by the same steps as the run itself. Without its program or key the narrower
+ * boundary decides; a call that cannot be judged is refused.
  */
 export async function judge(
   ctx: PluginContext<Section>,

@@ -46,7 +46,7 @@ async function signIn(ctx: PluginContext<Section>, program: string, { switchesOf
   throw new Error("not signed in: run `claude` once as the daemon's user, set CLAUDE_CODE_OAUTH_TOKEN, or set billing 'api' and ANTHROPIC_API_KEY");
 }
 
-/** What a run of autonomy `report` would be held by, shown and not assumed: of this agent, else of one that has the daemon's key or token. */
+/** Tests the boundary of a run of autonomy `report` in practice: of this agent, else of one with the daemon's key or token. */
 async function guardOf(ctx: PluginContext<Section>, program: string, { sandboxes, switchesOf }: Guarding, agent?: Agent): Promise<string> {
   try {
     const switches = await switchesOf(program);

@@ -8,7 +8,7 @@ export interface Reader {
   readonly begun: boolean;
 }
 
-/** What a tool call is about, in one line: never the content that it writes. */
+/** Fields that summarise a tool call in one line: never the content that it writes. */
 const TELLING = ["command", "file_path", "notebook_path", "path", "pattern", "url", "query", "skill", "description", "prompt", "name"] as const;
 
 /** Makes a reader for one turn. */
@@ -102,7 +102,7 @@ export function createReader(servers: ServerNews, now: () => number = Date.now):
           model = textOf(message.model);
           return [{ type: "session", id }, ...listOf(message.mcp_servers).flatMap(judgeServer)];
         }
-        // What a sub-agent says is its own affair; what it does is not.
+        // Text of a sub-agent is internal; its tool calls are reported.
         case "stream_event":
           return own ? readStream(fieldsOf(message.event)) : [];
         case "assistant":

@@ -13,12 +13,11 @@ import type { Switches } from "./switches.ts";
 import { vendorAccess } from "./vendor.ts";
 
 /*
- * One run of restricted autonomy: which boundary it gets, how its program is started, what becomes of each call, and what is put away
- * afterwards. Behind a wall the program has a configuration folder of its own for each agent, since what it writes there would
- * otherwise decide what the next free run does.
+ * One run of restricted autonomy: its boundary, the start of its program, the decision about each call, and the clean-up. Behind a wall the program
+ * has a configuration folder of its own for each agent, since its writes there would otherwise influence the next unrestricted run.
  */
 
-/** How a program is to be started. */
+/** Start command of a program. */
 export interface Start {
   readonly command: string;
   readonly args: readonly string[];
@@ -41,7 +40,7 @@ export interface Restricted {
 const PORT = 8008;
 const SOCKET = "/run/svc-relay";
 
-/** Runs that may write, by workspace: what is left there is put away with the last one. */
+/** Number of runs that may write, by workspace: leftovers are removed with the last one. */
 const writers = new Map<string, number>();
 
 /** Prepares a restricted run. Throws `SVC_GUARD_PROGRAM` and `SVC_GUARD_WALL`. */
@@ -137,7 +136,7 @@ function writeServers(folder: string, { serverEntries }: ProgramSettings, names:
 
 function enter(workspace: string): void {
   const others = writers.get(workspace) ?? 0;
-  // What a daemon that crashed left behind would be taken for the workspace's own.
+  // Leftovers of a crashed daemon would be taken for the workspace's own files.
   if (others === 0) removeMountPoints(workspace);
   writers.set(workspace, others + 1);
 }
@@ -152,7 +151,7 @@ function leave(workspace: string): string[] {
   return removeMountPoints(workspace);
 }
 
-/** What the model should know, so that it does not try what can only fail. */
+/** Returns hints for the model, so that it does not try calls that can only fail. */
 function wordsFor(level: Level, writable: boolean): string {
   const may = writable
     ? "You may change files in the workspace and commit; you may not push, merge, deploy or change anything elsewhere."

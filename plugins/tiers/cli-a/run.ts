@@ -32,7 +32,7 @@ import { withoutKey } from "./vendor.ts";
 /** From asking the program to break off until its process tree is ended: short, so that a cancelled run is gone within 4 s. */
 const INTERRUPT_MS = 400;
 
-/** What the runs of a daemon share. */
+/** Dependencies shared by the runs of a daemon. */
 export interface Guarding {
   readonly log: GuardLog;
   readonly sandboxes: SandboxLevels;
@@ -43,7 +43,7 @@ export interface Guarding {
 
 interface Warmed {
   readonly claude: Claude;
-  /** What the process was started with. */
+  /** Arguments with which the process was started. */
   readonly made: string;
 }
 
@@ -102,7 +102,7 @@ interface Prepared {
   readonly restricted?: Restricted;
 }
 
-/** Which boundary holds the run, for its record. */
+/** Returns the event that records the boundary of the run. */
 const boundaryOf = ({ level }: Restricted): TierEvent => ({
   type: "guard",
   level: level.kind,
@@ -115,7 +115,7 @@ async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding
   const key = settings.persistentProcess && autonomy === "act" ? route.conversation : undefined;
   const made = JSON.stringify([program, args, env, agent.workspace]);
   const blocked: TierEvent[] = [];
-  /** What is said of questions to people, among the program's messages. */
+  /** Notes about questions to people, among the program's messages. */
   const notes = new WeakMap<Fields, TierEvent>();
   let speaking: Claude | undefined;
   const askPerson = permissionQuestions({
@@ -215,7 +215,7 @@ async function* converse(ctx: PluginContext<Section>, { log, servers }: Guarding
     const warmed = key === undefined ? undefined : ctx.warm.take<Warmed>(key);
     if (warmed !== undefined) {
       if (warmed.claude.alive && warmed.made === made && resume !== undefined && warmed.claude.session === resume) return warmed.claude;
-      // It must be gone before another one goes on with its session: of two at once, one loses what was said.
+      // The old process must end before another one resumes its session: of two at once, one loses messages.
       await warmed.claude.leave();
     }
     const whole = [...args, ...(resume === undefined ? [] : resuming(resume, knowsSnapshot))];

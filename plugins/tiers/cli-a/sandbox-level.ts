@@ -4,7 +4,7 @@ import { type Bubblewrap, checkSandbox, findBubblewrap, type SandboxCheck, sandb
 import type { Level } from "./guard.ts";
 import type { Section } from "./settings.ts";
 
-/** Which boundary a restricted run gets here, and why no better one. */
+/** Boundary of a restricted run here, and why there is no better one. */
 export interface SandboxLevels {
   /** `obstacle` is what speaks against a sandbox for this run. Throws `SVC_GUARD_WALL` where the section requires it and it cannot be had. */
   levelOf(run: { readonly workspace: string; readonly writable: boolean; readonly version: string; readonly obstacle?: string }): Promise<Level>;

@@ -6,10 +6,10 @@ import { RESTRICTING } from "./arguments.ts";
 const LIMIT_MS = 15_000;
 const MOST_BYTES = 262_144;
 
-/** What the installed program can be told, by its own help. */
+/** Options of the installed program, by its own help. */
 export interface Switches {
   has(option: string): boolean;
-  /** It has this command: one that does not would take the word for a prompt. */
+  /** Whether the program has this command: otherwise it would take the word for a prompt. */
   hasCommand(name: string): boolean;
   /** Tells one installation from another: a new one is asked, and its wall proved, anew. */
   readonly version: string;

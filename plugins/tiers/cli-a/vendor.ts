@@ -7,7 +7,7 @@ import { VENDOR } from "./variables.ts";
  * the real one in, outside. So nothing that the program starts, reads or prints can hold it.
  */
 
-/** How a run reaches its vendor from behind the wall. */
+/** Access of a run to its vendor from behind the wall. */
 export interface VendorAccess {
   readonly vendor: Vendor;
   /** The program's variables, without secrets. */
@@ -21,7 +21,10 @@ const TURN_PATHS = ["/v1/messages", "/v1/models"];
 export const ELSEWHERE = ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY"];
 const SECRETS = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"] as const;
 
-/** How the run reaches its vendor without its key, or why it cannot be held behind a wall. `env` is what the program would get without one, `port` the relay's inside. */
+/**
+ * Returns how the run reaches its vendor without its key, or why it cannot run behind a wall. `env` is the program's environment without a wall,
+ * `port` the relay's inside.
+ */
 export function vendorAccess({ billing }: Pick<ProgramSettings, "billing">, env: Readonly<Record<string, string>>, port: number): VendorAccess | string {
   const other = ELSEWHERE.find((name) => env[name]);
   if (other !== undefined) return `${other} names another vendor, which is not passed through the wall`;
@@ -67,5 +70,5 @@ export async function withoutKey(
   };
 }
 
-/** What has no meaning inside: the way out is the relay's affair. */
+/** Variables without a meaning inside: the relay is the way out. */
 const OUTSIDE: readonly string[] = ["HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS", "CLAUDE_CONFIG_DIR"];

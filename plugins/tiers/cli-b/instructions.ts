@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { PluginContext, ProgramSection } from "@svc/sdk";
 import type { LineRpc } from "@svc/sdk/engine";
 
-/** What a conversation's thread was told last. */
+/** Instructions that a conversation's thread was sent last. */
 interface Told {
   readonly thread: string;
   /** Digest of the system prompt. */

@@ -21,7 +21,7 @@ export const argumentsOf = ({ env, key }: EngineEnvironment): readonly string[] 
 /** Without these the program sends reports, and waits without end for a vendor that cannot be reached. */
 const FIXED = ["--disable", "unbounded_connection_retries", "-c", "analytics.enabled=false", "-c", "check_for_update_on_startup=false"] as const;
 
-/** What the model's commands do not see: one injected sentence would be enough to read a key (`env`). */
+/** Variables hidden from the model's commands: one injected sentence would be enough to read a key (`env`). */
 const WITHHELD = ["-c", `shell_environment_policy.exclude=${JSON.stringify([...KEYS, "*_API_KEY", "*TOKEN*", "*SECRET*", "*PASSWORD*"])}`] as const;
 
 /** The vendor's API by key, as a provider of its own: the base address variable is not read by the program, and its sign-in file stays as it is. */

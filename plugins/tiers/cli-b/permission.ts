@@ -28,7 +28,7 @@ export function openCall(
   const { permissionMode } = settings;
   if (permissionMode === "bypassPermissions" || permissionMode === "plan") return undefined;
   const { threadId: _thread, turnId: _turn, itemId: _item, availableDecisions: _decisions, startedAtMs: _at, ...input } = params;
-  // It asks for more than this one call.
+  // The request is for more than this one call.
   if (textOf(input.grantRoot) !== undefined) return undefined;
   if (method === "item/commandExecution/requestApproval") return { tool: "command", input };
   if (method === "item/fileChange/requestApproval") return item === undefined ? undefined : { tool: "file change", input: { ...input, changes: item.changes } };

@@ -14,7 +14,7 @@ export function createReader(model: string | undefined, servers: ServerNews): Re
   let speaking: string | undefined;
   /** Of the message that is being told. */
   let said = "";
-  /** What the sender has of a message whose stream was cut. */
+  /** Text of a message that the sender already has when its stream was cut. */
   let broken: string | undefined;
   let current: string | undefined;
 
@@ -128,7 +128,7 @@ export function createReader(model: string | undefined, servers: ServerNews): Re
   };
 }
 
-/** What an item does, where it is a piece of work. */
+/** Returns the tool call of an item; undefined for other items. */
 function callOf(item: Fields): { readonly name: string; readonly input: string; readonly output: string } | undefined {
   const said = (value: unknown): string => textOf(value) ?? "";
   switch (item.type) {
@@ -184,7 +184,7 @@ function failure({ status, error }: Fields, said: boolean): TierEvent {
   return named === undefined ? judged : { ...judged, kind: named };
 }
 
-/** What the program itself calls the failures. */
+/** The program's own names of the failures. */
 const KINDS: readonly (readonly [RegExp, FailureKind])[] = [
   [/contextWindowExceeded/, "context"],
   [/usageLimit|rateLimit/i, "rate-limit"],

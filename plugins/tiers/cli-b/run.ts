@@ -30,7 +30,7 @@ const SERVER_NEWS = "mcpServer/startupStatus/updated";
 const CLEAN_MS = 1_000;
 const SPEECH = { who: "tier cli-b", hint: "is it Codex 0.160 or newer?", conversationKey: "threadId" } as const;
 
-/** What the program tells about a thread. */
+/** The program's messages about a thread. */
 type News = readonly [method: string, params: Fields] | RpcGone | { readonly kind: "note"; readonly event: TierEvent };
 
 /**
@@ -70,7 +70,7 @@ export function createRunner(ctx: PluginContext<ProgramSection>): (turn: Turn, c
     });
 }
 
-/** What the runs of a daemon share. */
+/** Dependencies shared by the runs of a daemon. */
 interface Shared {
   readonly engines: EnginePool;
   readonly servers: ToolServers;

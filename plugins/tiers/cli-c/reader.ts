@@ -15,7 +15,7 @@ function usageOf(result: Fields): Extract<TierEvent, { type: "usage" }> | undefi
   return { type: "usage", usage: { input: countOf(count.input_tokens), output: countOf(count.output_tokens) }, ...(model === undefined ? {} : { model }) };
 }
 
-/** What the program, or the vendor through it, refused. */
+/** Classifies a refusal of the program, or of the vendor through it. */
 export function refusal(error: SvcError, said = false): TierFailure {
   const { code, message, data } = fieldsOf((error as unknown as Fields).reply);
   const failureText = unfold(textOf(message) ?? error.message) || String(fieldsOf(data).details ?? "");

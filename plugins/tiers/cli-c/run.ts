@@ -144,7 +144,7 @@ async function* converse(ctx: PluginContext<ProgramSection>, turn: Turn, context
       }
       const over = item.kind === "result" || item.kind === "refused";
       if (over) run.over();
-      // What the program keeps of a turn that was cut short is refused by the vendor later: the session is not gone on with.
+      // The vendor would refuse the program's partial turn later: do not resume this session.
       if (item.kind === "refused" || (item.kind === "result" && item.result.stopReason === "cancelled")) sessions.delete(session);
       else if (item.kind === "result") {
         await conversation.keep(session, { user: context.prompt, answer: reader.answer });
@@ -159,7 +159,7 @@ async function* converse(ctx: PluginContext<ProgramSection>, turn: Turn, context
     }
   } finally {
     silence();
-    // What was asked and answered until the run was ended: "go on" goes on from there.
+    // Store the prompt and the partial answer of the aborted run: "go on" continues from there.
     if (signal.aborted && asked && !kept) {
       const answer = `${reader.answer}\n[I was stopped here, before the end of my answer.]`.trim();
       await conversation

@@ -9,7 +9,7 @@ const SHOWN = 5;
 /** A passage is quoted up to this many characters; the reader knows where the rest is. */
 const QUOTED = 600;
 
-/** What was said and what was said before. */
+/** The prompt and the history. */
 type Heard = Pick<TurnContext, "prompt" | "history">;
 
 /** Answers one turn: a chat command, or the passages of the workspace that fit the words best. */
@@ -54,8 +54,8 @@ async function* said(text: string, signal: AbortSignal): AsyncIterable<TierEvent
 }
 
 /** Said once in a conversation. */
-const HONEST = "I search the text files of this agent's workspace and am no language model.";
-const NEXT = "For real answers its operator chooses an engine with: svc setup";
+const HONEST = "I am no language model: I search the text files of this agent's workspace.";
+const NEXT = "Its operator can choose a language model with: svc setup";
 
 const GREETING = /^(?:hello|hi|hey|good (?:morning|afternoon|evening)|hallo|moin|servus|bonjour|hola|ciao)\b[\s!.,\p{L}]{0,20}$/iu;
 

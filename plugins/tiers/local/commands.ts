@@ -33,8 +33,8 @@ export async function command(ctx: PluginContext, library: Library, turn: Turn, 
 }
 
 /**
- * The actions that the operator named for this agent. Nobody who writes to it is asked who they are: a channel's senders, HTTP callers
- * and other agents all speak through here, and what they may run must be the operator's choice. The operator has `svc actions run`.
+ * Returns the actions that the operator enabled for this agent. Senders are not authenticated here: a channel's users, HTTP callers and other agents
+ * all use it, so only the operator may choose the actions. The operator has `svc actions run`.
  */
 function allowed(ctx: PluginContext, { agent }: Turn): ReturnType<PluginContext["actions"]["list"]> {
   const { actions = [] } = (agent.settings.local ?? {}) as LocalSettings;

@@ -82,7 +82,7 @@ describe("tier local", () => {
     expect(second).toContain("notes.md:1");
     expect(second).not.toContain("svc setup");
     expect((await ask("zebra", {}, {}, undefined, { history })).text).not.toContain("svc setup");
-    expect((await ask("hello")).text).toMatch(/^Hello from Assistant\. Ask me[^\n]*\n\nI search .* svc setup$/);
+    expect((await ask("hello")).text).toMatch(/^Hello from Assistant\. Ask me[^\n]*\n\nI am no language model: I search .* svc setup$/);
   });
 
   it("knows its chat commands", async () => {

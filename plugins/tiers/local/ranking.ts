@@ -2,7 +2,7 @@ import { questionOf, wordsOf } from "./words.ts";
 
 /** BM25 over a list of passages (Robertson and Zaragoza 2009), with the usual parameters, and a floor: what hardly fits is not there. */
 export interface Ranking<T> {
-  /** The passages that speak of what is asked after, best first; none when none does. */
+  /** Returns the passages that match the question, best first; empty without a match. */
   best(question: string, limit: number): T[];
 }
 
@@ -12,12 +12,12 @@ const B = 0.75;
 const COMMON = { share: 0.25, passages: 20 };
 /** Of one or two words that tell, an answer has all; of more, this share and two at least. */
 const SHARE_NEEDED = 0.5;
-/** What scores less than this share of the best is not worth the reader's time. */
+/** Passages that score less than this share of the best are dropped. */
 const WORTH = 0.35;
-/** What a word that an answer need not have adds to the score. */
+/** Weight of an optional word. */
 const HELPFUL = 0.3;
 
-/** How long a piece of indexing may hold the daemon up, in milliseconds. */
+/** Time for which a piece of indexing may block the event loop, in milliseconds. */
 const BREATH_MS = 5;
 
 /** Indexes the passages, letting others work in between. Ends early, with what it has, when `signal` aborts. */

@@ -1,4 +1,4 @@
-/** Words of English that say nothing of what is asked after. They are neither looked for nor counted. */
+/** English stop words. They are neither searched nor counted. */
 const STOP = new Set(
   `a about above after again against all also am an and another any anybody anyone anything are as ask at be because been before being below
   best between both but by can cannot could day did do does doing done down during each else ever every everything few find for found from
@@ -14,7 +14,7 @@ const STOP = new Set(
     .map(stem),
 );
 
-/** What questions ask for and answers seldom name: 499 EUR is a price without the word. They add to a score and are never missed. */
+/** Words of questions that answers seldom contain: 499 EUR is a price without the word. They add to a score but are optional. */
 const ASKED = new Set(
   `address amount arrive begin belong big call colour color come contact contain content cost date deadline detail end expire fee finish happen
   height hold hour kind last length lie live located location long lose mail meet minute month number open opening pay person phone place
@@ -53,7 +53,7 @@ export function wordsOf(text: string): string[] {
   });
 }
 
-/** What a question asks after: `needed` are the words that an answer must have, `helpful` those that it may have. */
+/** Parses a question: `needed` are the words that an answer must have, `helpful` optional ones. */
 export function questionOf(text: string, isCommon: (word: string) => boolean): { readonly needed: readonly string[]; readonly helpful: readonly string[] } {
   const words = [...new Set(wordsOf(text))].filter((word) => !STOP.has(word) && (word.length > 1 || /\p{N}/u.test(word) || PAIRED.test(word)));
   const helps = (word: string) => ASKED.has(word) || isCommon(word);

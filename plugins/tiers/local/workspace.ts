@@ -35,7 +35,7 @@ const LARGEST_FILE = 1_000_000;
 const MOST_FILES = 5_000;
 const MOST_BYTES = 16_000_000;
 const LONGEST_LINE = 2_000;
-/** What is written for the agent is not what its user knows. */
+/** Files written for the agent, which its user does not know. */
 const INSTRUCTIONS = /^(?:agents|identity|claude|gemini|copilot-instructions|skill)\.md$/i;
 const SKIPPED = new Set(["node_modules", ".git", ".svc", "dist", "build", "target", "__pycache__"]);
 

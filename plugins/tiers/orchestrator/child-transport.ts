@@ -6,7 +6,7 @@ const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
 /** A transport to a program of ours. */
 export interface ChildTransport extends Transport {
-  /** How the program ended, once it has. */
+  /** End of the program, once it has ended. */
   readonly end: ChildEnd | undefined;
 }
 

@@ -69,8 +69,8 @@ describe("what an agent may call", () => {
     const tools = actionTools({ actions }, turn, ["a.*"]);
     expect(tools.map(({ name }) => name)).toEqual(["a.b"]);
     const { signal } = new AbortController();
-    expect(await tools[0]?.run({ y: 2 }, signal)).toBe('{"x":1}');
-    expect(asked).toEqual([["a.b", { y: 2 }, { door: "agent", agent: "ada", taskId: "task_1", chain: ["bob"], signal }]]);
+    expect(await tools[0]?.run({ y: 2 }, signal, "step_1")).toBe('{"x":1}');
+    expect(asked).toEqual([["a.b", { y: 2 }, { door: "agent", agent: "ada", taskId: "task_1", step: "step_1", chain: ["bob"], signal }]]);
   });
 });
 

@@ -14,7 +14,7 @@ export interface ServerEntry {
 /** The tool servers of one turn. */
 export interface Servers {
   readonly tools: readonly Tool[];
-  /** Those that cannot be used, each as a step with its error (FAULT-74). */
+  /** Unusable servers, each as a step with its error (FAULT-74). */
   readonly missing: readonly TierEvent[];
   /** Ends them, or keeps them ready for the next turn. */
   release(keep: boolean): Promise<void>;
@@ -68,7 +68,7 @@ export async function openServers(
     );
   }
   return {
-    // In the order of the configuration, whichever was ready first: vendors cache what is the same from turn to turn.
+    // In the order of the configuration, whichever was ready first: vendors cache a prefix that stays the same from turn to turn.
     tools: entries.flatMap(([name]) => set.get(name)?.tools ?? []),
     missing,
     async release(keep) {
@@ -78,7 +78,7 @@ export async function openServers(
   };
 }
 
-/** What was changed by hand in the file wins over the configuration it was written from. */
+/** Manual changes in the file win over the configuration it was written from. */
 async function readWorkspace({ files }: Pick<PluginContext, "files">, workspace: string): Promise<Record<string, ServerEntry>> {
   let text: string;
   try {

@@ -4,7 +4,7 @@ import { byModelName, daemonTools, runToolLoop } from "@svc/sdk/tool-loop";
 /** Model calls of one turn: more is work for the tier orchestrator, which can be told how many. */
 const MOST_STEPS = 25;
 
-/** What this tier borrows. */
+/** The part of the context that this tier uses. */
 export type Borrowed = Pick<PluginContext, "media" | "models" | "services" | "tools">;
 
 /** One turn: a call of the agent's model, and one more after each round of the tools that the agent may use. */

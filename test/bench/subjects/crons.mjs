@@ -1,7 +1,7 @@
 /** Prints the CPU that many cron jobs cost. The clock is turned by hand, so that a minute need not be waited for. Arguments: folder, how many. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { claimMinute } from "../../../kernel/dist/schedule/job-records.js";
+import { createBegunMinutes } from "../../../kernel/dist/schedule/begun-minutes.js";
 import { createSchedule } from "../../../kernel/dist/schedule/schedule.js";
 import { openStore } from "../../../plugins/stores/sqlite/dist/open.js";
 
@@ -24,7 +24,8 @@ async function measured(work) {
 let ran = 0;
 let wanted = 0;
 let allRan = () => {};
-const schedule = createSchedule({ claim: (job, minute) => claimMinute(core, job, minute, now()), log, now });
+const minutes = createBegunMinutes({ node: "bench", store: core, now, isDead: async () => false });
+const schedule = createSchedule({ claim: minutes.claim, end: (job, minute) => void minutes.end(job, minute), log, now });
 const run = async () => {
   ran += 1;
   if (ran === wanted) allRan();

@@ -66,7 +66,7 @@ export function openEventReader(any: () => { readonly port: number } | undefined
     });
     caughtUp.catch(() => undefined);
     let text = "";
-    for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(new TextDecoderStream())) {
+    for await (const chunk of (response.body as ReadableStream<Uint8Array<ArrayBuffer>>).pipeThrough(new TextDecoderStream())) {
       text += chunk;
       const frames = text.split("\n\n");
       text = frames.pop() ?? "";

@@ -30,7 +30,7 @@ export interface GuildFarEnd {
   /** What a client is given as the root of the API, without its version. */
   readonly root: string;
   readonly origin: string;
-  readonly token: string;
+  token: string;
   readonly world: World;
   readonly gateway: Gateway;
   readonly bot: User;

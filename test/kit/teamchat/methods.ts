@@ -265,7 +265,7 @@ export const METHODS: Readonly<Record<string, Method>> = {
       if (blocks !== undefined) {
         const problem = blocksProblem(blocks);
         if (problem !== undefined) throw new Refused(problem.error, { response_metadata: { messages: [problem.detail] } });
-        post.blocks = blocks as Post["blocks"];
+        post.blocks = blocks as readonly Block[];
       }
       delete post.streaming;
       return { channel: call.args.channel, ts: post.ts };

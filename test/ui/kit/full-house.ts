@@ -1,5 +1,5 @@
-import { createServer } from "node:net";
 import { startForgeA } from "../../kit/forge-a/server.ts";
+import { freePort } from "../../kit/free-port.ts";
 import { type Dashboard, startDashboard } from "./dashboard.ts";
 import { AGENTS, pastDays } from "./past-days.ts";
 
@@ -107,15 +107,6 @@ export interface FullHouse extends Dashboard {
   /** A run that failed, one that waits, and one of 300 steps. */
   readonly failed: string;
   readonly waiting: string;
-}
-
-/** A port for the hooks of the forge: it is told where before the daemon listens. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return port;
 }
 
 async function startForge(cards: number) {

@@ -8,8 +8,8 @@ const CONTROLS =
 const COMPOSITES = "[role=tablist], [role=radiogroup], [role=grid], [role=listbox], [role=menu], [role=toolbar], [role=tree]";
 /** What a key of the thing around it does as well: `n` of the graph, `m` of a card, Enter of a card. */
 const BY_KEY = ".graph-add, .boards-card-menu, .boards-work";
-/** Buttons that open something to be closed again: by their kind, or by their word. */
-const OPENS = /\.\.\.$|^(Add an? (board|node)$|As a table|Revoke|Stop the task|Read the whole prompt)/;
+/** Buttons that open something to be closed again: a dialog by their "...", the list of nodes by its word. */
+const OPENS = /\.\.\.$|^Add a node$/;
 /** More stops than any page has. */
 const MOST_STOPS = 900;
 const AT_ONCE = 12;

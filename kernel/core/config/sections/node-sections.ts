@@ -1,7 +1,7 @@
 import type { ObjectSchema } from "@svc/sdk";
 import { flag, word, words } from "../../../base/schema/shapes.ts";
 
-/** `node`: who this daemon is (001:L16-23). */
+/** `node`: identity of this daemon (001:L16-23). */
 export const NODE: ObjectSchema = {
   type: "object",
   description: "identity of this machine",

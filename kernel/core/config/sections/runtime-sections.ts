@@ -28,7 +28,7 @@ export const PROCESS_POOL: ObjectSchema = {
   },
 };
 
-/** `plugins` (001:L103): what to add to the first-party plugins, with `process:` before it where it shall run in a process of its own, and `"!<id>"` to keep one of those from loading (CFG-24). */
+/** `plugins` (001:L103): plugins beside the first-party ones; prefix `process:` isolates one in its own process, `"!<id>"` keeps one from loading (CFG-24). */
 export const PLUGINS: Schema = {
   type: "array",
   description:
@@ -38,7 +38,7 @@ export const PLUGINS: Schema = {
   restart: true,
 };
 
-/** `shutdown` (001:L206-208). `drainTimeoutSeconds` unset stays unset: `drainSeconds` says what holds then. */
+/** `shutdown` (001:L206-208). `drainTimeoutSeconds` unset stays unset: `drainSeconds` returns the default then. */
 export const SHUTDOWN: ObjectSchema = {
   type: "object",
   description: "stops and restarts",
@@ -80,7 +80,7 @@ export const RESUME: ObjectSchema = {
   },
 };
 
-/** `retention`: how long is kept what people may want to read again. */
+/** `retention`: how long history is kept that people may want to read again. */
 export const RETENTION: ObjectSchema = {
   type: "object",
   description: "how long traces, histories and logs are kept",

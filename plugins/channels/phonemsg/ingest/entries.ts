@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { KnownContact } from "./directory.ts";
 
-/** What an entry is of. */
+/** Subject of an entry. */
 export type EntryKind = "contact" | "group-meta" | "dm" | "group";
 
 /** One raw entry of the wiki. */
@@ -74,7 +74,7 @@ export function messagesEntry(kind: "dm" | "group", chat: string, title: string,
   );
 }
 
-/** What people call somebody: as saved, as the person calls itself, the number, the id. */
+/** Returns a person's display name: as saved, as the person chose it, the number, the id. */
 export const displayName = ({ saved, push, number, id }: KnownContact): string => saved ?? push ?? (number === undefined ? id : `+${number}`);
 
 function entry(kind: EntryKind, id: string, title: string, body: readonly string[]): Entry {
@@ -93,7 +93,7 @@ function entry(kind: EntryKind, id: string, title: string, body: readonly string
   return { name: `${kind}-${createHash("sha256").update(`${kind} ${id}`).digest("hex").slice(0, 20)}.md`, kind, text, digest };
 }
 
-/** What others wrote cannot become a heading or a key of ours. */
+/** Foreign text must not become a heading or a key of ours. */
 const oneLine = (text: string): string =>
   text
     .replace(/[\s\p{Cc}\p{Cf}\u2028\u2029]+/gu, " ")

@@ -7,14 +7,14 @@ import type { Group, Line } from "./entries.ts";
 import type { History } from "./history.ts";
 import type { Throttle } from "./throttle.ts";
 
-/** What is read from the phone itself. Each call is one live read and waits for its turn. */
+/** Reads from the phone itself. Each call is one live read, throttled. */
 export interface PhoneReader {
   group(address: string, signal: AbortSignal): Promise<Group>;
   /** The newest messages of a chat, at most `cap`, none before `since` (Unix milliseconds). */
   messages(chat: KnownChat, cap: number, since: number, signal: AbortSignal): Promise<readonly Line[]>;
 }
 
-/** What it works with. */
+/** Dependencies of the reader. */
 export interface ReaderDeps {
   readonly vendor: Vendor;
   readonly history: History;

@@ -3,7 +3,7 @@ import type { Client } from "../client.ts";
 import type { Ingest } from "./ingest.ts";
 import type { SweepRequest } from "./sweep.ts";
 
-/** What is remembered of chats and contacts, without asking the phone, and a run of the ingest. */
+/** Routes for stored chats and contacts, without a request to the phone, and for a run of the ingest. */
 export function ingestRoutes(client: () => Client, ingest: () => Promise<Ingest>): readonly HttpRoute[] {
   return [
     {

@@ -6,7 +6,7 @@ import { contactEntry, displayName, type Entry, type Group, groupEntry, messages
 import type { PhoneReader } from "./phone-reader.ts";
 import { contactAllowed, groupAllowed } from "./scope.ts";
 
-/** What is wanted of one run. */
+/** Options of one run. */
 export interface SweepRequest {
   /** Only this person: a number or a saved name. */
   readonly contact?: string;
@@ -18,7 +18,7 @@ export interface SweepRequest {
   readonly force?: boolean;
 }
 
-/** What one run did. */
+/** Result of one run. */
 export interface SweepReport {
   readonly written: number;
   readonly unchanged: number;
@@ -31,7 +31,7 @@ export interface SweepReport {
   readonly entries: readonly string[];
 }
 
-/** What a run works with. */
+/** Dependencies of a run. */
 export interface SweepDeps {
   readonly ctx: Pick<PluginContext<Settings>, "store" | "log">;
   readonly settings: IngestSettings;
@@ -67,7 +67,7 @@ interface CachedGroup {
 const DAY_MS = 86_400_000;
 const HEAD_BYTES = 1_048_576;
 
-/** Reads what is allowed and writes it down; nothing is written when the connection is away or ends meanwhile. */
+/** Reads the allowed entries and writes them; writes nothing when the connection is down or breaks meanwhile. */
 export async function sweep(deps: SweepDeps, request: SweepRequest): Promise<SweepReport> {
   const { ctx, settings, directory, reader, files, connected, signal, now = Date.now } = deps;
   const { dryRun = false, force = false } = request;

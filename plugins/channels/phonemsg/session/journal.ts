@@ -37,7 +37,7 @@ export async function openJournal(path: string): Promise<Journal> {
       await writeAll(file, bytes, size);
       await file.datasync();
     } catch (error) {
-      // What a full disk took of it must not stand before the next line.
+      // A partial write on a full disk must not precede the next line.
       await file.truncate(size).catch(() => {});
       throw error;
     }
@@ -133,7 +133,7 @@ const liveBytes = (values: ReadonlyMap<string, string>): number => {
   return sum;
 };
 
-/** Reads what is whole into `values` and answers with the bytes of it. */
+/** Reads the complete lines into `values` and returns their length in bytes. */
 function load(path: string, bytes: Buffer | undefined, values: Map<string, string>): number {
   if (bytes === undefined) return 0;
   let at = 0;

@@ -43,7 +43,7 @@ const TAKEN_MS = 14 * 86_400_000;
 const PAIRED_FILE = "paired.json";
 const CREDS = "creds";
 
-/** How a write that the disk refuses is tried again. */
+/** Retries of a write that the disk refuses. */
 export interface Stubborn {
   /** Told when a write fails, with the reason, and with nothing when it went through after all. */
   trouble(reason: string | undefined): void;
@@ -93,7 +93,7 @@ export async function openSession(folder: string, vendor: Pick<Vendor, "initAuth
   }
 
   const ownKeys = () => new Map([[CREDS, JSON.stringify(creds, BufferJSON.replacer)]]);
-  /** They are in the journal now. */
+  /** The credentials are in the journal now. */
   async function forgetPairedFile(): Promise<void> {
     if (!hasPairedFile) return;
     hasPairedFile = false;
@@ -122,7 +122,7 @@ export async function openSession(folder: string, vendor: Pick<Vendor, "initAuth
     },
   };
 
-  // What the disk refuses now waits for the next start: a full disk must not keep the channel from starting and saying so.
+  // A write that fails now waits for the next start: a full disk must not keep the channel from starting and reporting it.
   const old = [...journal.keys()].filter((key) => key.startsWith(`${TAKEN}/`) && Number(journal.get(key)) < Date.now() - TAKEN_MS);
   await journal.set(new Map(old.map((key) => [key, undefined]))).catch(() => {});
   if (hasPairedFile && isPaired(creds)) {

@@ -4,9 +4,9 @@ interface SessionRecord {
 }
 
 /**
- * Undoes what failed tries have left behind. The library tries the sessions of a device one after the other, latest used first, each try moves the
- * session's keys on whether or not it opens the message, and all of them are kept when one does: what is written next under such a session, nobody
- * can open. Answers with the record in which only the session that opened the message has changed.
+ * Undoes the side effects of failed tries. The library tries the sessions of a device one after the other, latest used first, each try moves the
+ * session's keys on whether or not it opens the message, and all of them are stored when one succeeds: the next message under such a session cannot
+ * be decrypted. Returns the record in which only the session that opened the message has changed.
  */
 export function withoutFailedTries<T>(before: T | undefined, after: T): T {
   if (!isRecord(before) || !isRecord(after)) return after;

@@ -80,6 +80,11 @@ const DashboardChannel = objectOf(
   { product: text, reason: text, lastIn: count, people: { type: "string", description: "Where people who wrote for the first time are confirmed" } },
 );
 
+const OfferedChannel = objectOf(
+  { name: { type: "string", description: "What `svc connect` takes" }, package: text, summary: text },
+  { product: text, bytes: { ...count, description: "Of the package alone" }, because: { type: "string", description: "Why it is a package of its own" } },
+);
+
 const ConnectForm = objectOf(
   { explanation: text, secrets: listOf(objectOf({ path: text, variable: text })) },
   {
@@ -110,7 +115,18 @@ const changed = objectOf({ error: text, code: text }, { current: SettingsDocumen
 
 /** Of the administration, the page of plugins and the first run. */
 export default {
-  schemas: { SettingsProblem, SettingsDocument, SettingsReport, SettingsPreview, SettingEdit, DashboardPlugin, DashboardChannel, ConnectForm, ChannelSetup },
+  schemas: {
+    SettingsProblem,
+    SettingsDocument,
+    SettingsReport,
+    SettingsPreview,
+    SettingEdit,
+    DashboardPlugin,
+    DashboardChannel,
+    OfferedChannel,
+    ConnectForm,
+    ChannelSetup,
+  },
   routes: {
     "GET /api/admin/settings": [{ json: SettingsDocument }],
     "GET /api/admin/schema": [{ json: objectOf({ schema: open("The JSON schema of svc.json") }) }],
@@ -121,7 +137,7 @@ export default {
       { json: objectOf({ plugins: listOf(DashboardPlugin), revision: text, memory: { ...count, description: "Bytes of the daemon's process" } }) },
     ],
     "POST /api/admin/plugins/:id/release": [{ json: objectOf({ loaded: flag }, { reason: text }) }],
-    "GET /api/admin/channels": [{ json: objectOf({ channels: listOf(DashboardChannel) }) }],
+    "GET /api/admin/channels": [{ json: objectOf({ channels: listOf(DashboardChannel), offered: listOf(OfferedChannel) }) }],
     "GET /api/admin/channels/:name/connect": [{ json: ConnectForm }],
     "POST /api/admin/channels/:name/setup": [{ json: ChannelSetup }],
     "POST /api/admin/channels/:name/message": [

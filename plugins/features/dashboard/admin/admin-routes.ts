@@ -4,7 +4,10 @@ import { pluginsRoutes } from "./plugins-routes.ts";
 import { settingsRoutes } from "./settings-routes.ts";
 import { setupRoutes } from "./setup-routes.ts";
 
-/** What the administration, the first run and the page of plugins ask. Schedules, webhooks, peers, actions and tokens are asked of the plugins that own them. */
+/**
+ * Routes of the administration, the first run and the page of plugins. The plugins that own schedules, webhooks, peers, actions and tokens serve
+ * those themselves.
+ */
 export const adminRoutes = (ctx: Pick<PluginContext, "settings" | "agents" | "tasks" | "traces" | "env" | "fetch" | "signal">): readonly HttpRoute[] => [
   ...settingsRoutes(ctx.settings),
   ...pluginsRoutes(ctx),

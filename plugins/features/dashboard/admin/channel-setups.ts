@@ -4,9 +4,9 @@ import { pathToFileURL } from "node:url";
 import { type ChannelSettings, type ChannelSetup, type InstalledPlugin, type PluginContext, reasonOf, type SettingsReport, type SetupHost } from "@svc/sdk";
 import { fail } from "../errors.ts";
 
-/** What the set-up of a channel asks now. */
+/** Current question of a channel's set-up. */
 export interface SetupQuestion {
-  /** Which of its questions: an answer names it, so that none is answered twice. */
+  /** Number of the question: an answer names it, so that none is answered twice. */
   readonly number: number;
   readonly text: string;
   /** A credential: typed unseen and kept in `.env` under this name. */
@@ -17,16 +17,16 @@ export interface SetupQuestion {
   readonly usual?: string;
 }
 
-/** How a set-up stands. Holds no credential. */
+/** State of a set-up. Contains no credential. */
 export interface SetupView {
   readonly id: string;
   readonly channel: string;
   readonly state: "working" | "asking" | "done" | "failed";
-  /** What it has said so far. */
+  /** Output so far. */
   readonly said: readonly string[];
   readonly question?: SetupQuestion;
   readonly error?: string;
-  /** What the person does at the platform now. */
+  /** Instructions for the person at the platform. */
   readonly next?: string;
   readonly report?: SettingsReport;
 }

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { InstalledPlugin, PluginContext } from "@svc/sdk";
+import type { InstalledPlugin, OfferedPlugin, PluginContext } from "@svc/sdk";
 import { runsHere } from "./channel-setups.ts";
 
-/** What the set-up of a channel asks for. */
+/** Questions of a channel's set-up. */
 export interface ConnectForm {
-  /** What it is and what is needed, from its own words. */
+  /** Description and prerequisites, from its README. */
   readonly explanation: string;
   /** Credentials: where each one stands in the section, and the variable that is proposed for it. */
   readonly secrets: readonly { readonly path: string; readonly variable: string }[];
@@ -14,9 +14,9 @@ export interface ConnectForm {
   readonly allow?: string;
   /** Where the address of another server than the public one is set. */
   readonly server?: string;
-  /** It asks and checks by itself: `page`, walked here; `terminal`, on the command line. */
+  /** The channel has a set-up of its own: `page`, run here; `terminal`, on the command line. */
   readonly asks?: "page" | "terminal";
-  /** It links a device at this path of the dashboard, once it is switched on. */
+  /** Path of the dashboard at which it links a device, once it is switched on. */
   readonly pair?: string;
 }
 
@@ -37,6 +37,12 @@ export interface ChannelView {
   readonly people?: string;
 }
 
+/** A channel of this release that is not installed, and is installed on the command line alone. */
+export interface OfferedChannel extends Pick<OfferedPlugin, "package" | "product" | "summary" | "bytes" | "because"> {
+  /** What `svc connect` takes. */
+  readonly name: string;
+}
+
 /** As the key of its section, which may have signs that a plugin's name cannot have. */
 const nameOf = ({ id, manifest }: InstalledPlugin): string => manifest?.section?.split(".").at(-1) ?? id.replace(/^channel-/, "");
 
@@ -44,6 +50,13 @@ const nameOf = ({ id, manifest }: InstalledPlugin): string => manifest?.section?
 export function channelViews(plugins: readonly InstalledPlugin[], traces: PluginContext["traces"]): Promise<readonly ChannelView[]> {
   return Promise.all(plugins.filter(({ manifest }) => manifest?.kind === "channel").map((plugin) => viewOf(plugin, traces)));
 }
+
+/** The channels that could be installed, by the name that people know them by. */
+export const offeredChannels = (plugins: readonly OfferedPlugin[]): readonly OfferedChannel[] =>
+  plugins
+    .filter(({ kind }) => kind === "channel")
+    .map(({ kind: _kind, name, section, ...shown }) => ({ name: section?.split(".").at(-1) ?? name, ...shown }))
+    .sort((one, other) => (one.product ?? one.name).localeCompare(other.product ?? other.name));
 
 /** The installed channel of that name. */
 export const channelNamed = (plugins: readonly InstalledPlugin[], name: string): InstalledPlugin | undefined =>
@@ -70,10 +83,10 @@ async function viewOf(plugin: InstalledPlugin, traces: PluginContext["traces"]):
 
 const timeOf = (at: string | number): number => (typeof at === "number" ? at : Date.parse(at));
 
-/** What channels call the agent that answers, where their manifest does not say. */
+/** Usual keys of the answering agent, for channels whose manifest does not name one. */
 const AGENT_KEYS: ReadonlySet<string> = new Set(["agentBinding", "defaultAgent", "agent"]);
 
-/** What is asked to set a channel up: read from its manifest, its sample and its README, so that a new channel needs nothing here. */
+/** Returns the questions for setting a channel up: read from its manifest, its sample and its README, so that a new channel needs no code here. */
 export async function connectForm(plugin: InstalledPlugin): Promise<ConnectForm> {
   const { folder, manifest } = plugin;
   const sample = folder === undefined ? {} : sectionOf(await readJson(join(folder, "sample.json")), manifest?.section);
@@ -118,7 +131,7 @@ function leavesOf(value: unknown, path = ""): readonly (readonly [path: string, 
   return Object.entries(value).flatMap(([key, inner]) => leavesOf(inner, path === "" ? key : `${path}.${key}`));
 }
 
-/** The paragraph below the title says what it is, the first block after the sample what is needed. */
+/** The paragraph below the title is the description, the first block after the sample the prerequisites. */
 function explanationIn(readme: string): string {
   const [before = "", after = ""] = readme.split(/<!-- sample -->[\s\S]*?<!-- \/sample -->/);
   const what = before

@@ -20,8 +20,8 @@ export function channelsRoutes(ctx: Pick<PluginContext, "settings" | "tasks" | "
     {
       ...admin("GET", "channels"),
       async handle() {
-        const { channelViews } = await import("./channel-view.js");
-        return { channels: await channelViews(await settings.plugins(), traces) };
+        const { channelViews, offeredChannels } = await import("./channel-view.js");
+        return { channels: await channelViews(await settings.plugins(), traces), offered: offeredChannels(await settings.offered()) };
       },
     },
     {
@@ -80,5 +80,5 @@ export function channelsRoutes(ctx: Pick<PluginContext, "settings" | "tasks" | "
   ];
 }
 
-/** How long a page waits for a message to leave; it goes on by itself after that. */
+/** Time that a page waits for a message to be sent; after that it is sent in the background. */
 const SENT_MS = 15_000;

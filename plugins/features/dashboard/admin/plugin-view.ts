@@ -13,13 +13,13 @@ export interface PluginView extends Omit<InstalledPlugin, "manifest" | "folder">
   /** Other plugins whose services it uses, and that use its own. */
   readonly needs: readonly string[];
   readonly neededBy: readonly string[];
-  /** What would not work any more without it, one sentence each. */
+  /** Features that would break without it, one sentence each. */
   readonly breaks: readonly string[];
   /** Bytes of its own process. */
   readonly memory?: number;
 }
 
-/** What the views are made from. */
+/** Inputs of the views. */
 export interface PluginFacts {
   readonly plugins: readonly InstalledPlugin[];
   readonly document: Readonly<Record<string, unknown>>;

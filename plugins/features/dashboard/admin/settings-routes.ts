@@ -70,11 +70,11 @@ export function settingsRoutes(settings: Settings): readonly HttpRoute[] {
   ];
 }
 
-/** Who wants a change, for the log. */
+/** Names the author of a change, for the log. */
 export const whoIs = ({ token, address }: Caller): string =>
   token === undefined ? `the dashboard, from ${address}` : `the dashboard, with the token ${token.name}`;
 
-/** What a page needs to put its changes onto what somebody else has written. */
+/** Data with which a page merges its changes with a concurrent one. */
 interface Conflict {
   readonly error: string;
   readonly code: string;

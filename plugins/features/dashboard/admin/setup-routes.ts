@@ -1,7 +1,7 @@
 import type { HttpRoute, Message, PluginContext } from "@svc/sdk";
 import { admin } from "./settings-routes.ts";
 
-/** What a first run needs to know: the engines of this machine, how others are installed, and what svc.json has already. */
+/** Routes of a first run: the engines of this machine, how to install others, and the present svc.json. */
 export function setupRoutes({ settings, env, tasks }: Pick<PluginContext, "settings" | "env" | "tasks">): readonly HttpRoute[] {
   return [
     {
@@ -51,5 +51,5 @@ export function setupRoutes({ settings, env, tasks }: Pick<PluginContext, "setti
   ];
 }
 
-/** How long an engine may take for a hello. */
+/** Time limit of an engine's hello. */
 const TRY_MINUTES = 2;

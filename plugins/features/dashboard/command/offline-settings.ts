@@ -4,8 +4,8 @@ import type { FarDashboard } from "../far-dashboard.ts";
 import { forward, isRefused, type Send } from "../forward.ts";
 
 /**
- * svc.json of the daemon of this folder (CFG-07, FAULT-70): asked of its dashboard, and where nothing listens there, read and changed here by the
- * same editor, with the same dry run, difference and copy. What is written then counts from the daemon's next start, and the answer says so.
+ * svc.json of the daemon of this folder (CFG-07, FAULT-70): through its dashboard, and if that does not listen, read and changed here by the same
+ * editor, with the same dry run, difference and backup. Such a change takes effect at the daemon's next start, and the answer says so.
  */
 export function offlineSettingsRoutes(main: FarDashboard, settings: Settings, send: Send): HttpRoute[] {
   const routes = [...settingsRoutes(settings), pluginsHere(settings)];

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 
-/** What opens an address in the person's browser, by system. */
+/** Commands that open an address in the person's browser, by system. */
 const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [command: string, ...args: string[]]>>> = {
   darwin: ["open"],
   win32: ["rundll32", "url.dll,FileProtocolHandler"],

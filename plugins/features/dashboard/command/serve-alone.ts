@@ -11,7 +11,7 @@ import { createTickets } from "../tickets.ts";
 import type { MeView } from "../who-asks.ts";
 import { offlineSettingsRoutes } from "./offline-settings.ts";
 
-/** What a person asks of it. */
+/** Options of the command. */
 export interface AloneOptions {
   readonly daemon?: string;
   readonly port?: number;
@@ -42,8 +42,8 @@ const LOOK_MS = 3_000;
 const HERE = "this machine";
 
 /**
- * Serves the pages without a daemon of its own: no store, no agents. What a page asks is asked of the dashboards of the configured daemons, with
- * the tokens that svc.json holds for them; who may ask is known by the link that this prints, so nobody else on this machine gets at them.
+ * Serves the pages without a daemon of its own: no store, no agents. Requests of a page are forwarded to the dashboards of the configured daemons,
+ * with the tokens in svc.json; the printed link authenticates the person, so that no other user of this machine has access.
  */
 export async function serveAlone(cli: CliHost, { daemon, port = 0 }: AloneOptions): Promise<Alone> {
   const section = await sectionOf(cli);

@@ -1,7 +1,7 @@
 import type { Caller, EventStream, Message, PluginContext, TaskEvent, Trace, TraceStep } from "@svc/sdk";
 import { stateOf, type TaskState, tokensOf, workingOf } from "./task-row.ts";
 
-/** What was said in a chat: a message of a person, and what the agent answered. */
+/** Turn of a chat: a message of a person, and the agent's answer. */
 export interface ChatTurn {
   /** The task. */
   readonly id: string;
@@ -24,7 +24,7 @@ export interface ChatView {
   readonly turns: readonly ChatTurn[];
 }
 
-/** What a running task has said so far, for a page that comes in the middle of it. */
+/** Output so far of a running task, for a page that joins in the middle. */
 export interface ChatSoFar {
   readonly text: string;
   readonly steps: readonly ChatStep[];
@@ -59,18 +59,18 @@ interface Told {
   end(name: "done" | "interrupted", data: unknown): void;
 }
 
-/** Who talks where no token is needed. */
+/** Account of callers without a token. */
 const LOCAL = "local";
 
 type Sources = Pick<PluginContext, "tasks" | "traces" | "log" | "signal">;
 
-/** Who talks: conversations of two tokens are never the same. */
+/** Returns the account of a caller: conversations of two tokens are never the same. */
 const accountOf = (caller: Caller): string => caller.token?.id ?? LOCAL;
 
 /** Chats of the people at the dashboard with its agents, on the path that every message takes. */
 export class AgentChats {
   readonly #ctx: Sources;
-  /** What tasks under way have said, by task. */
+  /** Output of tasks in progress, by task. */
   readonly #followed = new Map<string, Followed>();
 
   constructor(ctx: Sources) {
@@ -159,7 +159,7 @@ export class AgentChats {
     };
   }
 
-  /** Listens to a task until it ends; what is not worked on here any more is answered from its record. */
+  /** Follows a task until it ends; one that is no longer in progress here is answered from its record. */
   #follow(task: string): Followed {
     const known = this.#followed.get(task);
     if (known !== undefined) return known;

@@ -6,7 +6,7 @@ const count: Schema = { type: "integer", minimum: 0 };
 const amount: Schema = { type: "number", minimum: 0 };
 const time: Schema = { type: "integer", description: "Unix time in milliseconds" };
 const state: Schema = { type: "string", enum: ["running", "waiting", "queued", "ok", "failed", "timed-out", "cancelled"] };
-/** What a route of the daemon describes stands there once. */
+/** Refers to the schema that a route of the daemon describes already. */
 const like = (route: string): Schema => ({ type: "object", additionalProperties: true, description: `As ${route} of the daemon answers` });
 
 const rowRequired = {

@@ -10,7 +10,7 @@ export interface StoredLayer {
   readonly whole?: number;
 }
 
-/** What an agent was told for a task, as it went to the engine. Characters count about a quarter of a token each. */
+/** Context of a task, as it was sent to the engine. Four characters count as about one token. */
 export interface StoredContext {
   readonly at: number;
   readonly strategy?: string;

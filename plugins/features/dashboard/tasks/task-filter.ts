@@ -1,7 +1,7 @@
 import type { Schema, Trace, TraceQuery } from "@svc/sdk";
 import { stateOf, type TaskState } from "./task-row.ts";
 
-/** What a list of tasks is narrowed to, as it stands in the address of the page. */
+/** Filter of a list of tasks, as in the address of the page. */
 export interface TaskFilter {
   readonly agent?: string;
   readonly state?: TaskState;
@@ -42,7 +42,7 @@ export function readFilter({ since, ...query }: Readonly<Record<string, string |
   return { ...given, ...(since === undefined ? {} : { since: Number(since) }) };
 }
 
-/** What the store is asked. */
+/** Returns the query to the store. */
 export function storedQuery({ agent, state, channel, run, since }: TaskFilter): TraceQuery {
   return {
     ...(agent === undefined ? {} : { agent }),
@@ -53,7 +53,7 @@ export function storedQuery({ agent, state, channel, run, since }: TaskFilter): 
   };
 }
 
-/** Whether the indexes of the store say it all: then a page is counted and found without reading what is before it. */
+/** Whether the indexes of the store cover the filter: then a page is counted and found without reading the earlier ones. */
 export const isIndexed = ({ state, text }: TaskFilter): boolean => text === undefined && (state === undefined || state === "ok" || state === "timed-out");
 
 /** Whether a task that the store found is one of those that are meant. */

@@ -11,7 +11,7 @@ export interface TaskMarks {
   readonly page: number;
   /** The `below` of each page; that of the first one stands still while newer tasks come. */
   readonly marks: readonly string[];
-  /** When it was counted, in Unix milliseconds: `since` of what is new. */
+  /** Time of the count, in Unix milliseconds: `since` for new tasks. */
   readonly at: number;
 }
 
@@ -20,7 +20,7 @@ export interface TaskPage {
   readonly tasks: readonly TaskRow[];
   /** The `below` of what follows; absent at the end. */
   readonly next?: string;
-  /** How far back was looked, in Unix milliseconds, where that is not the end. */
+  /** Time back to which the search went, in Unix milliseconds, if that is not the end. */
   readonly reached?: number;
 }
 

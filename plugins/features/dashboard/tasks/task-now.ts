@@ -3,17 +3,17 @@ import { rowOf, shortened, type TaskRow, workingOf } from "./task-row.ts";
 
 /** A task that runs or waits, with its newest steps. */
 export interface TaskNow extends TaskRow {
-  /** What it does: a preparation step's name, `agent`, `waiting`, `queued`. */
+  /** Current step: a preparation step's name, `agent`, `waiting`, `queued`. */
   readonly step: string;
   readonly conversation: string;
   readonly steps: readonly Pick<TraceStep, "name" | "kind" | "at" | "durationMs" | "error" | "input">[];
   /** Steps before those. */
   readonly more: number;
-  /** What it waits for, where it waits: `conversation`, `slot <its place in the queue>`, or the words of a parked turn. */
+  /** Reason of a wait: `conversation`, `slot <its place in the queue>`, or the reason of a parked turn. */
   readonly waits?: string;
 }
 
-/** What happens now. */
+/** Present activity. */
 export interface TasksNow {
   readonly running: readonly TaskNow[];
   readonly queued: readonly TaskNow[];
@@ -49,7 +49,7 @@ const LASTING: ReadonlySet<string> = new Set(["no-key", "no-endpoint", "no-model
 
 type Sources = Pick<PluginContext, "agents" | "tasks" | "traces" | "services">;
 
-/** What runs, what waits for what, and what has just ended. */
+/** Returns running tasks, waiting ones with their reason, and those that have just ended. */
 export async function tasksNow({ agents, tasks, traces }: Sources): Promise<TasksNow> {
   const [running, queued] = [tasks.running(), tasks.queued()];
   const working = workingOf(running, queued);

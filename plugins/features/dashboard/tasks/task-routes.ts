@@ -10,7 +10,7 @@ import type { SeriesRange, TaskSeries } from "./task-series.ts";
 export interface TaskView {
   readonly trace: Trace;
   readonly state: TaskState;
-  /** What the agent was told; absent where it is not kept any more. */
+  /** Context of the agent; absent after its retention. */
   readonly context?: StoredContext;
   /** The next older task of the same list. */
   readonly older?: string;

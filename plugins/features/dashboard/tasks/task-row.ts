@@ -1,6 +1,6 @@
 import type { RunningTask, Trace, Usage } from "@svc/sdk";
 
-/** How a task stands, in the words of the pages. */
+/** State of a task, in the terms of the pages. */
 export type TaskState = "running" | "waiting" | "queued" | "ok" | "failed" | "timed-out" | "cancelled";
 
 /** A task as a line of a list: no whole text is in it. */
@@ -38,10 +38,10 @@ export function shortened(text: string, most: number): string {
   return points.length <= most && text.length <= most * 4 ? line : `${points.slice(0, most).join("")}…`;
 }
 
-/** What a task has cost in tokens: of the question with what was read from the vendor's cache, and of the answer. */
+/** Returns the tokens of a task: of the question including cache reads, and of the answer. */
 export const tokensOf = ({ input, output, cacheRead = 0, cacheCreate = 0 }: Usage): number => input + output + cacheRead + cacheCreate;
 
-/** How a stored task stands; one in flight is `working`, or waits for the end of a start where nobody works on it. */
+/** Returns the state of a stored task; one in flight is `working`, or waits for the end of a start if it is not in progress here. */
 export function stateOf({ status, errorKind }: Pick<Trace, "status" | "errorKind">, working?: "running" | "waiting" | "queued"): TaskState {
   if (status === "in-flight") return working ?? "queued";
   if (status === "timeout") return "timed-out";
@@ -49,7 +49,7 @@ export function stateOf({ status, errorKind }: Pick<Trace, "status" | "errorKind
   return "ok";
 }
 
-/** What is worked on now, by id. */
+/** Returns the tasks in progress, by id. */
 export function workingOf(running: readonly RunningTask[], queued: readonly RunningTask[]): ReadonlyMap<string, "running" | "waiting" | "queued"> {
   return new Map([
     ...queued.map(({ id }) => [id, "queued"] as const),

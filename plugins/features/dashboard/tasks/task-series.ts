@@ -1,7 +1,7 @@
 import type { PluginContext, Trace } from "@svc/sdk";
 import { stateOf, type TaskState, tokensOf } from "./task-row.ts";
 
-/** How far back the plots look. */
+/** Time range of the plots. */
 export type SeriesRange = "1h" | "24h" | "7d";
 
 /** A piece of an agent's lane: one task, or several that would be one mark. Times in Unix milliseconds. */
@@ -14,7 +14,7 @@ export interface LaneSpan {
   readonly id: string;
 }
 
-/** What an agent did in the time that is shown. */
+/** Activity of an agent in the shown time. */
 export interface Lane {
   readonly agent: string;
   readonly tasks: number;
@@ -31,13 +31,13 @@ export interface SeriesView {
   readonly stepMs: number;
   readonly tasks: readonly number[];
   readonly tokens: readonly number[];
-  /** Median milliseconds to the answer of tasks that began then and have ended; null where there is none. */
+  /** Median milliseconds to the answer of tasks that began then and have ended; null without any. */
   readonly answer: readonly (number | null)[];
   readonly errors: readonly number[];
   readonly total: { readonly tasks: number; readonly tokens: number; readonly errors: number; readonly median?: number; readonly p95?: number };
   /** The busiest first. */
   readonly lanes: readonly Lane[];
-  /** How far back has been read so far, where that is not all of it: what is before it is not known yet. */
+  /** Time back to which traces were read so far, if that is not all: the part before it is still unknown. */
   readonly knownFrom?: number;
 }
 
@@ -59,19 +59,19 @@ const RANGES: Readonly<Record<SeriesRange, readonly [length: number, step: numbe
   "7d": [168 * HOUR, HOUR],
 };
 const PAGE = 500;
-/** One answer waits so long for what is not read yet; the rest is read in the background. */
+/** Time that one answer waits for traces that are still unread; the rest is read in the background. */
 const PATIENCE_MS = 150;
 /** More is not kept: the plots then begin later. */
 const MOST = 250_000;
-/** Nobody has looked for so long: what was read is let go. */
+/** Idle time after which the cached series is dropped. */
 const IDLE_MS = 10 * MINUTE;
 const MOST_LANES = 40;
 /** Two tasks closer together than this part of the range are one mark. */
 const GAP = 1 / 500;
 
 /**
- * What tasks did over time, counted from their traces: each trace is read once, the newest first, and from then on only those that came
- * since. Nothing is read, and nothing is kept, while nobody looks.
+ * Activity of tasks over time, counted from their traces: each trace is read once, the newest first, and from then on only new ones. Reads and caches
+ * nothing without a viewer.
  */
 export class TaskSeries {
   readonly #traces: PluginContext["traces"];
@@ -123,7 +123,7 @@ export class TaskSeries {
       await this.#readOpen();
       await this.#readOlder();
     } catch {
-      // The next look tries again; what is known is shown meanwhile.
+      // The next poll retries; the known part is shown meanwhile.
     }
   }
 

@@ -69,7 +69,7 @@ export class Drafts {
    */
   async save(id: string, value: Readonly<Record<string, unknown>>, ifMatch?: string): Promise<Draft> {
     if (!isWorkflowId(id)) throw definitionError("SVC_WORKFLOW_ID", { id });
-    // What cannot be read again is not written: hostile keys, values nested without end.
+    // Do not write a value that cannot be read back: hostile keys, unlimited nesting.
     const fresh = readSource(JSON.stringify(value), "json");
     if (fresh.value === undefined) throw definitionError("SVC_WORKFLOW_SCHEMA", { id, reason: firstError(fresh.problems), problems: fresh.problems });
     const before = (await this.#files()).find((one) => one.id === id);

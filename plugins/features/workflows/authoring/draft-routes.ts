@@ -17,7 +17,7 @@ import type { TaskDraftQuery } from "./draft-from-task.ts";
 import type { Fold } from "./fold.ts";
 import type { ReplayQuery } from "./replay-start.ts";
 
-/** What the routes of drafts ask. */
+/** Dependencies of the routes of drafts. */
 export interface DraftDoors {
   readonly drafts: Drafts;
   /** Makes a draft of what a task has done. */

@@ -8,7 +8,7 @@ import type { Problem } from "../definition/problem.ts";
 import { type Format, readSource } from "../definition/source.ts";
 import { editYaml, lockOf, yamlText } from "./yaml-edit.ts";
 
-/** What a page needs to offer before a workflow is drawn. */
+/** Data that a page needs before a workflow is drawn. */
 export interface EditorDesk {
   readonly mode: Editor;
   /** The JSON schema of definitions: forms are drawn from it. */
@@ -23,7 +23,7 @@ export interface EditCheck {
   readonly format: Format;
   /** As its file would have it. */
   readonly text: string;
-  /** What the text says; null where it cannot be read. */
+  /** Parsed text; null if it cannot be parsed. */
   readonly definition: Readonly<Record<string, unknown>> | null;
   /** Empty where it cannot be run. */
   readonly hash: string;
@@ -33,7 +33,7 @@ export interface EditCheck {
   readonly locked?: { readonly line: number; readonly column: number; readonly reason: string };
 }
 
-/** What the page that edits workflows offers. */
+/** Returns the data for the page that edits workflows. */
 export function deskOf({ agents, actions }: Pick<PluginContext, "agents" | "actions">, mode: Editor): EditorDesk {
   return {
     mode,
@@ -64,7 +64,7 @@ export function checkEdit(
   known: Known,
 ): EditCheck {
   if (definition === undefined) return checkText(text ?? "", id, "yaml", known);
-  // What cannot be read again is not written: hostile keys, values nested without end.
+  // Do not write a value that cannot be read back: hostile keys, unlimited nesting.
   const fresh = checkDefinition(JSON.stringify(definition), { id, format: "json", known });
   if (fresh.value === undefined) return { format: "yaml", text: text ?? "", definition: null, hash: "", problems: fresh.problems };
   const readable = text !== undefined && readSource(text, "yaml").value !== undefined && lockOf(text) === undefined;

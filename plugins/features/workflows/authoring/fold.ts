@@ -2,7 +2,7 @@ import { decide } from "../engine/decide.ts";
 import { graphOf, placeOf } from "../engine/graph.ts";
 import type { Definition, Entry, EntryKind, Input, RunState } from "../engine/types.ts";
 
-/** What a run would have done by another definition. */
+/** Comparison of a run with another definition. */
 export interface Fold {
   readonly runId: string;
   /** The same steps, ports and end. */
@@ -14,9 +14,9 @@ export interface Fold {
 export interface Difference {
   /** Of the entry in the run's journal. */
   readonly seq: number;
-  /** What happened; unset where the run had ended. */
+  /** Recorded event; unset if the run had ended. */
   readonly was?: Happening;
-  /** What would happen; unset where nothing would. */
+  /** Event under the other definition; unset if there would be none. */
   readonly now?: Happening;
 }
 

@@ -6,7 +6,7 @@ import type { Runs } from "../runs/runs.ts";
 import { newRunId, schemaOf } from "../runs/starts.ts";
 import type { Replay } from "./replay.ts";
 
-/** What is replayed. */
+/** Options of a replay. */
 export interface ReplayQuery {
   /** Of what the recorded answers are: a task, or a run; default the first task that the draft was made from. */
   readonly taskId?: string;
@@ -40,7 +40,7 @@ export async function startReplay(
     const head = { id: runId, workflow: definition.id, hash, rootId, depth: 0, entry, input: given, timeoutAt: at + MINUTES * MINUTE_MS };
     await runs.host.create({ definition, head, name, ...(source === undefined ? {} : { replayOf: source.id }) });
   });
-  // What came to the run that answers comes to this one: kept until a step asks for it.
+  // Signals to the answering run are sent to this one: stored until a step waits for them.
   if (source !== undefined)
     for await (const { value } of ofRun(runs.rooms.entries, source.id))
       if (value.kind === "signal.received")

@@ -48,7 +48,7 @@ async function stage(traces: readonly Trace[] = []) {
   };
   const ctx = createFakeContext(plugin, {
     actions: [send],
-    traces: { get: async (id: string) => traces.find((trace) => trace.id === id), list: async () => [] },
+    traces: { get: async (id: string) => traces.find((trace) => trace.id === id), list: async () => [], ids: async () => [] },
   });
   const tasks = Object.assign(Object.create(ctx.tasks), {
     accept: async () => {

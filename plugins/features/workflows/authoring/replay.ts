@@ -17,18 +17,18 @@ interface Recorded {
   readonly port?: string;
 }
 
-/** What is replayed, and what a draft is given. */
+/** Source of a replay, and the input for a draft. */
 export interface ReplaySource {
   /** Of what the answers are: a task, or a run of a workflow. */
   readonly id: string;
   readonly input: Readonly<Record<string, unknown>>;
 }
 
-/** What effects of replayed runs are answered with: nothing is asked, sent or run. */
+/** Answers for effects of replayed runs: no request is sent and no program runs. */
 export interface Replay extends ReplayPort {
-  /** What was recorded under the id, of a task or a run. Throws `SVC_TRACE_UNKNOWN` (404) where nothing is. */
+  /** Returns the record of that task or run. Throws `SVC_TRACE_UNKNOWN` (404) without one. */
   source(id: string): Promise<ReplaySource>;
-  /** What a task of a replayed run is answered with: the recorded values, or that there are none. Undefined for a task of an ordinary run. */
+  /** Returns the answer for a task of a replayed run: the recorded values, or that there are none. Undefined for a task of an ordinary run. */
   task(runId: string, step: string): Promise<Input | undefined>;
 }
 
@@ -57,7 +57,7 @@ export function createReplay(
     async answer(row, { node, iteration, input }) {
       const definition = (await rooms.definitions.get(row.hash))?.value;
       const left = row.replayOf === undefined ? [] : await recorded(row.replayOf);
-      // Which answers are taken follows from the journal alone: after a stop of the daemon a step gets the one that it had.
+      // The assignment of answers follows from the journal alone: after a stop of the daemon a step gets the same one.
       const step = `${node.id}/${iteration}`;
       for (const earlier of await claimed(row, definition)) {
         if (earlier.step === step) break;
@@ -132,7 +132,7 @@ export function createReplay(
   }
 }
 
-/** What the trace of a task answers: its agent's reply, and the actions that it called. */
+/** Returns the answers in the trace of a task: its agent's reply, and the actions that it called. */
 function ofTrace({ id, agent, response = "", output, sessionId, error, errorKind, status, steps }: Trace): Recorded[] {
   const failed = status === "ok" ? undefined : { code: "ERROR", message: error ?? errorKind ?? `the task ended: ${status}` };
   const reply = { reply: response, taskId: id, ...(output === undefined ? {} : { value: output }), ...(sessionId === undefined ? {} : { sessionId }) };
@@ -153,7 +153,7 @@ function take(left: Recorded[], node: Node, input: Readonly<Record<string, unkno
   return at === -1 ? undefined : left.splice(at, 1)[0];
 }
 
-/** Whom a node asks; undefined where only an expression says it, or its owner is asked. */
+/** Returns the target of a node; undefined if it is an expression, or the owner. */
 function targetOf(node: Node, input: Readonly<Record<string, unknown>>): string | undefined {
   if (node.kind === "action") return node.action;
   if (node.kind === "subProcess") return node.workflow;

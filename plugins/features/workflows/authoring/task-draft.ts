@@ -120,7 +120,7 @@ const fieldOf = (message: string) => ({
   description: "what the agent is asked",
 });
 
-/** What the agent is asked: the message, what was called before it, and with which tools it worked when this was recorded. */
+/** Returns the prompt for the agent: the message, earlier calls, and the tools used when this was recorded. */
 function askOf(calls: readonly Call[], tools: readonly TraceStep[]): string {
   const results = calls.filter(({ answers }) => answers).map(({ id, action }) => `- ${fixedText(oneLine(action))}: {{ steps.${id}.output }}`);
   const used = tools.slice(0, MOST_TOOLS).map(({ name, input = "" }) => `- ${fixedText(oneLine(`${name} ${shortened(input)}`))}`);

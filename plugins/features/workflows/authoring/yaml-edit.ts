@@ -8,8 +8,8 @@ const yaml = (): typeof Yaml => createRequire(import.meta.url)("yaml") as typeof
 export const yamlText = (value: object): string => yaml().stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 });
 
 /**
- * The YAML text with another value: what is the same stays as it is written, comments with it. The nodes of a definition are told apart by
- * their ids, so that a comment stays with its node. `before` must be a text that was read without an error.
+ * Returns the YAML text with another value: unchanged parts keep their formatting and comments. The nodes of a definition are matched by their ids,
+ * so that a comment stays with its node. `before` must be a text that was read without an error.
  */
 export function editYaml(before: string, value: Readonly<Record<string, unknown>>): string {
   const document = yaml().parseDocument(before, { version: "1.2", schema: "core", merge: false });
@@ -19,7 +19,7 @@ export function editYaml(before: string, value: Readonly<Record<string, unknown>
   return document.toString({ lineWidth: 0, doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER, ...manners(before) });
 }
 
-/** How the author writes: a change of one node shows as that, not as another spacing of all. */
+/** Detects the author's formatting: a change of one node must not reformat the rest. */
 const manners = (text: string): Yaml.ToStringOptions => ({
   flowCollectionPadding: !/\{[^\s{}]/.test(text) || /\{ +\S/.test(text.replace(/\{\{.*?\}\}/g, "")),
   indentSeq: !/^(\w+):[ \t]*(?:#.*)?\n(?:#.*\n)*- /m.test(text),
@@ -77,7 +77,7 @@ function setNode(document: Yaml.Document, node: Yaml.Node, value: unknown): Yaml
   }
   if (!isScalar(node) || (typeof value === "object" && value !== null)) return undefined;
   if (node.value !== value) {
-    // How a number was written, such as 0x10, is not how another one is.
+    // Do not keep the number format of the old value, such as 0x10.
     if (typeof value !== "string") delete node.format;
     delete (node as { source?: string }).source;
     node.value = value;

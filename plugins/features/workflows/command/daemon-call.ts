@@ -1,6 +1,6 @@
 import { type CliHost, type Command, codeOf } from "@svc/sdk";
 
-/** What the workflow commands end with, beside 0, 1 for what is refused and 2 for wrong usage. */
+/** Exit codes of the workflow commands, beside 0, 1 for a refusal and 2 for wrong usage. */
 export const EXIT = { noDaemon: 3, failed: 4, canceled: 5 } as const;
 
 const NO_DAEMON = new Set(["SVC_CLI_NO_DAEMON", "SVC_CLI_OTHER_DAEMON", "SVC_CLI_OTHER_PROGRAM", "SVC_CLI_LOST_FOLDER"]);

@@ -5,10 +5,10 @@ import { problemLine } from "./problem-line.ts";
 import type { ShownProblem } from "./shown.ts";
 import { watchRun } from "./watch.ts";
 
-/** What may be done with a draft. */
+/** Verbs of the draft command. */
 export const DRAFT_VERBS = ["list", "show", "new", "save", "validate", "promote", "reject", "replay"] as const;
 
-/** What `svc workflow draft` may be told beside the verb and the id. */
+/** Options of `svc workflow draft` beside the verb and the id. */
 export interface DraftOptions {
   readonly as?: string;
   readonly reason?: string;

@@ -1,10 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { reasonOf, svcError, type WorkflowField } from "@svc/sdk";
 
-/**
- * What a command was given as `name=value` words and `@file`: a file holds an object of JSON, words win over it. What a word stands for
- * is judged by `typed`.
- */
+/** Reads the arguments of a command, `name=value` words and `@file`: a file holds an object of JSON, words win over it. `typed` converts a word's value. */
 export async function readPairs(words: readonly string[], typed: (name: string, text: string) => unknown): Promise<Record<string, unknown>> {
   const files: [string, unknown][] = [];
   const pairs: [string, unknown][] = [];
@@ -21,7 +18,7 @@ export async function readPairs(words: readonly string[], typed: (name: string, 
   return Object.fromEntries([...files, ...pairs]);
 }
 
-/** What a word stands for in a field of a workflow's input. Text that stands for nothing is kept: the daemon names the field. */
+/** Converts a word to the type of a field of a workflow's input. Invalid text is kept: the daemon names the field. */
 export function readInput(field: WorkflowField | undefined, text: string): unknown {
   switch (field?.type) {
     case "number":

@@ -62,7 +62,7 @@ export class RunLines {
   }
 }
 
-/** What a run waits for, for people: `waits for task ut_… (role:lead) until …`. */
+/** Describes the wait of a run for people: `waits for task ut_… (role:lead) until …`. */
 export function waitLine(wait: WorkflowWait, task?: Pick<ShownTask, "assignee" | "title">): string {
   const what = [wait.kind, wait.for].filter(Boolean).join(" ");
   const who = task === undefined ? "" : ` (${task.assignee})`;

@@ -7,13 +7,13 @@ import { readPairs } from "./pairs.ts";
 import { oneLine } from "./run-lines.ts";
 import type { ShownTask } from "./shown.ts";
 
-/** What `svc workflow submit` may be told beside the values. */
+/** Options of `svc workflow submit` beside the values. */
 export interface SubmitOptions {
   readonly actor?: string;
   readonly transition?: string;
 }
 
-/** The open task that somebody means: its own id, or the only one of a run or a workflow. Throws where there is none, or several. */
+/** Finds an open task: by its own id, or the only one of a run or a workflow. Throws if there is none, or several. */
 export async function findTask(cli: CliHost, id: string): Promise<ShownTask> {
   if (!isRunId(id)) {
     try {
@@ -35,7 +35,7 @@ export async function findTask(cli: CliHost, id: string): Promise<ShownTask> {
   return only;
 }
 
-/** Fills in the form of a task and hands it in: with the words of the line, and what is missing is asked at the terminal. */
+/** Fills in the form of a task and submits it: with the words of the command line, and asks for missing values at the terminal. */
 export async function submitTask(cli: CliHost, id: string, words: readonly string[], { actor, transition }: SubmitOptions): Promise<void> {
   const task = await findTask(cli, id);
   const { fields } = task.form;

@@ -5,7 +5,7 @@ import { errorLine, RunLines, waitLine } from "./run-lines.ts";
 import type { ShownRun, ShownTask } from "./shown.ts";
 
 const LOOK_MS = 400;
-/** How long a daemon may be away, for a restart, until watching it is given up. */
+/** Time for which a daemon may be away, for a restart, before watching gives up. */
 const AWAY_MS = 60_000;
 const PAGE = 1_000;
 
@@ -40,7 +40,7 @@ export async function watchRun(cli: CliHost, runId: string): Promise<void> {
       run = await read<ShownRun>(cli, `/runs/${part(runId)}`, { after: seen, limit: PAGE });
       away = undefined;
     } catch (error) {
-      if (!isNoDaemon(error) && codeOf(error) !== "SVC_DAEMON_DRAINING" && codeOf(error) !== "SVC_HTTP_NOT_READY") throw error;
+      if (!isNoDaemon(error) && codeOf(error) !== "SVC_DAEMON_DRAINING") throw error;
       // The first look tells the truth; later ones wait for the next start.
       if (seen === 0 || (away !== undefined && Date.now() - away > AWAY_MS)) throw error;
       away ??= Date.now();
@@ -64,7 +64,7 @@ export async function watchRun(cli: CliHost, runId: string): Promise<void> {
 
 async function printWaits(cli: CliHost, { waits }: ShownRun): Promise<void> {
   for (const wait of waits) {
-    // What the daemon works on itself is over in a moment.
+    // Waits for the daemon's own work end within moments: do not print them.
     if (wait.kind === "effect" || wait.kind === "items") continue;
     const isTask = (wait.kind === "task" || wait.kind === "incident") && wait.for !== undefined;
     const task = isTask ? await read<ShownTask>(cli, `/tasks/${part(wait.for ?? "")}`).catch(() => undefined) : undefined;

@@ -241,7 +241,7 @@ async function start(id: string, { input = [], key, force, timeout, watch }: Rea
   await watchRun(cli, answer.runId);
 }
 
-/** What the workflow takes; nothing where it is unknown, which the start refuses. */
+/** Returns the input fields of the workflow; empty for an unknown one, which the start refuses. */
 async function schemaOf(id: string, cli: CliHost): Promise<ShownWorkflow["inputSchema"]> {
   const { workflows } = await read<{ workflows: readonly ShownWorkflow[] }>(cli, "", { limit: 200 });
   const found = workflows.find(({ definition }) => definition.id === id);

@@ -9,7 +9,7 @@ import { type Format, readSource } from "./source.ts";
 
 /** A definition's text, checked. */
 export interface Checked {
-  /** What the text says, where it can be read at all. */
+  /** Parsed text, if it can be parsed. */
   readonly value?: Readonly<Record<string, unknown>>;
   /** Where its schema takes it. It can be run when no problem is an error. */
   readonly definition?: Definition;

@@ -7,13 +7,13 @@ export interface DefinitionFolder {
   exists(): Promise<boolean>;
   /** The files of a folder below it, `""` for itself; none where it is not there. */
   list(below?: string): Promise<readonly { readonly name: string; readonly size: number; readonly mtimeMs: number }[]>;
-  /** Undefined where there is no such file. Throws what is not UTF-8, and `SVC_FILE_TOO_LARGE`. */
+  /** Undefined if the file does not exist. Throws for text that is not UTF-8, and `SVC_FILE_TOO_LARGE`. */
   read(file: string, maxBytes: number): Promise<string | undefined>;
   write(file: string, text: string): Promise<void>;
   /** As `Confined.change`, with texts. */
   change(file: string, maxBytes: number, edit: (before: string | undefined) => string | undefined | Promise<string | undefined>): Promise<void>;
   remove(file: string): Promise<void>;
-  /** How people name a file. */
+  /** Returns the name of a file for people. */
   shown(file: string): string;
   /** Takes what other daemons on the store have changed, and hands over what changed here; left out where there are none. */
   sync?(): Promise<boolean>;

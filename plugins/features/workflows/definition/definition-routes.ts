@@ -14,7 +14,7 @@ export interface DefinitionPlace {
 /** `workflows.editor`. */
 export type Editor = "disabled" | "readonly" | "edit";
 
-/** What the routes of definitions ask. */
+/** Dependencies of the routes of definitions. */
 export interface DefinitionDoors {
   readonly definitions: Definitions;
   /** For a list with `runs`: the newest runs of each workflow, and what starts it. */
@@ -42,7 +42,7 @@ export function pageOf<T extends { readonly id: string }>(
   return { page, ...(last === undefined || all.at(-1) === last ? {} : { next: last.id }) };
 }
 
-/** What a refused definition is answered with: its problems, too, which an error alone does not carry. */
+/** Answers a refused definition including its problems, which an error alone does not carry. */
 export async function withProblems(reply: HttpReply, work: () => Promise<unknown>): Promise<unknown> {
   try {
     return await work();
@@ -60,7 +60,7 @@ export async function withProblems(reply: HttpReply, work: () => Promise<unknown
   }
 }
 
-/** What a definition must be for a change of it: the `If-Match` of the request, or that there is none (`If-None-Match: *`). */
+/** Returns the condition of a change: the `If-Match` of the request, or that the definition is new (`If-None-Match: *`). */
 export function conditionOf({ "if-match": match, "if-none-match": none }: HttpRequest["headers"]): string | undefined {
   if (typeof none === "string" && none.trim() === "*") return "new";
   return typeof match === "string" ? match.trim() : undefined;

@@ -46,7 +46,7 @@ class BoundedPattern {
   }
 }
 
-/** What the schema says of a definition: at most 50 findings. */
+/** Validates a definition against the schema: returns at most 50 findings. */
 export function schemaFindings(value: unknown): readonly Finding[] {
   const fits = check();
   if (fits(value)) return [];
@@ -55,7 +55,7 @@ export function schemaFindings(value: unknown): readonly Finding[] {
   return findings.filter(({ pointer, message }, index) => findings.findIndex((one) => one.pointer === pointer && one.message === message) === index);
 }
 
-/** Those that only say that something inside of them does not fit. */
+/** Excludes errors that only report that something inside is invalid. */
 const isTelling = ({ keyword, schemaPath }: ErrorObject): boolean =>
   !["if", "allOf"].includes(keyword) && !(keyword === "oneOf" && schemaPath.includes("/items/oneOf")) && !/\/contains\/.*\/(const|required)$/.test(schemaPath);
 

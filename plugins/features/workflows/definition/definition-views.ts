@@ -17,13 +17,13 @@ export function inputSchemaOf({ nodes }: Definition): Readonly<Record<string, In
   return trigger?.inputSchema ?? {};
 }
 
-/** What stands at the top of a definition, without its graph. */
+/** Returns the top-level fields of a definition, without its graph. */
 export function headOf({ id, value }: Pick<Loaded, "id" | "value">): Readonly<Record<string, unknown>> {
   const { nodes: _nodes, edges: _edges, ...head } = value ?? {};
   return { ...head, id };
 }
 
-/** What a list shows of a draft. */
+/** Returns a draft as lists show it. */
 export const draftView = (
   draft: Pick<Loaded, "id" | "value"> & { readonly file: string; readonly problems: readonly Problem[]; readonly updatedAt: string },
 ) => ({

@@ -11,9 +11,9 @@ import { type Format, MAX_BYTES } from "./source.ts";
 /** A definition in the folder. */
 export interface Loaded {
   readonly id: string;
-  /** What can be run; where `broken` is set, an empty graph under its id. */
+  /** Executable definition; if `broken` is set, an empty graph under its id. */
   readonly definition: Definition;
-  /** What the file says, also where it cannot be run. */
+  /** Parsed content of the file, also if it is not executable. */
   readonly value?: Readonly<Record<string, unknown>>;
   /** Empty where it is broken. */
   readonly hash: string;
@@ -33,7 +33,7 @@ export interface Definitions {
   /** By id, broken ones too. */
   list(): Promise<readonly Loaded[]>;
   get(id: string): Promise<Loaded | undefined>;
-  /** What definitions may name at the moment: for those who check a text that is not in the folder. */
+  /** Names that definitions may reference at the moment: for checking a text that is not in the folder. */
   known(): Promise<Known>;
   /** Writes a definition as JSON. `ifMatch` is the ETag that the caller has read, `NEW` where there must be none. Throws errors of `DEFINITION_ERRORS`. */
   save(id: string, definition: object, ifMatch?: string): Promise<{ readonly loaded: Loaded; readonly created: boolean }>;
@@ -44,12 +44,12 @@ export interface Definitions {
   saveText(id: string, text: string, ifMatch?: string): Promise<{ readonly loaded: Loaded; readonly created: boolean }>;
   /** The text of a file, with the ETag of its bytes; undefined where it cannot be read. */
   text(file: string): Promise<{ readonly text: string; readonly etag: string } | undefined>;
-  /** The layout beside a definition: whatever the page has put there; null where there is none. */
+  /** Layout beside a definition: opaque data of the page; null without one. */
   layout(id: string): Promise<unknown>;
   saveLayout(id: string, layout: object): Promise<void>;
 }
 
-/** What definitions need. */
+/** Dependencies of definitions. */
 export interface DefinitionsOptions {
   readonly files: Files;
   readonly dir: string;
@@ -60,7 +60,7 @@ export interface DefinitionsOptions {
   readonly known: () => Pick<Known, "agents" | "actions">;
 }
 
-/** As `ifMatch`: there is none yet. */
+/** Value of `ifMatch` for a new definition. */
 export const NEW = "new";
 
 const DEFINITION_FILE = /^([^_.].*)\.(json|yaml|yml)$/;

@@ -5,10 +5,10 @@ import { piecesOf, soleExpression } from "../expressions/template.ts";
 import { isRecord } from "./json.ts";
 import { type Finding, pointerPart } from "./problem.ts";
 
-/** What expressions at a node may read. */
+/** Names that expressions at a node may read. */
 export interface ExpressionScope {
   readonly pointer: string;
-  /** It stands in the body of a `forEach`. */
+  /** The node is in the body of a `forEach`. */
   readonly inBody: boolean;
   /** Ids of all nodes of the definition. */
   readonly ids: ReadonlySet<string>;
@@ -21,7 +21,7 @@ const LITERAL: ReadonlySet<string> = new Set([
 ]);
 const ALWAYS = ["input", "in", "steps", "run"];
 
-/** What is wrong with the expressions of a node; not of the nodes in its body. */
+/** Checks the expressions of a node; not of the nodes in its body. */
 export function expressionFindings(node: Node, scope: ExpressionScope): readonly Finding[] {
   const reader = new TextReader(node, scope);
   for (const [field, value] of Object.entries(node)) {

@@ -3,14 +3,14 @@ import type { FormField, Node } from "../engine/types.ts";
 import { compileRegex } from "../expressions/safe-regex.ts";
 import type { Finding } from "./problem.ts";
 
-/** What a definition may name that is there or not at the moment. Undefined where nobody knows. */
+/** Existing names that a definition may reference. Undefined if unknown. */
 export interface Known {
   readonly agents?: ReadonlySet<string>;
   readonly actions?: ReadonlySet<string>;
   readonly workflows?: ReadonlySet<string>;
 }
 
-/** What is wrong with the fields of a node that no schema can say. */
+/** Checks fields of a node beyond the schema. */
 export function fieldFindings(node: Node, pointer: string, known: Known): readonly Finding[] {
   const findings: Finding[] = [];
   const found = (severity: "error" | "warning", code: string, message: string, below = "") =>

@@ -13,7 +13,7 @@ export interface GraphPart {
   readonly elsewhere: ReadonlySet<string>;
 }
 
-/** What is wrong with the shape of one graph. */
+/** Checks the shape of one graph. */
 export function graphFindings(part: GraphPart): readonly Finding[] {
   const { nodes, edges } = part;
   const byId = new Map(nodes.map((node) => [node.id, node]));

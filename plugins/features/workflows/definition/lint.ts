@@ -11,7 +11,7 @@ interface Graph {
   readonly edges: readonly Edge[];
 }
 
-/** What is wrong with a definition that its schema has accepted. */
+/** Checks a definition that its schema has accepted. */
 export function lintFindings(definition: Definition, known: Known): readonly Finding[] {
   const trigger = definition.nodes.find(({ kind }) => kind === "trigger")?.id ?? "";
   const graphs = graphsOf({ pointer: "", start: trigger, nodes: definition.nodes, edges: definition.edges });

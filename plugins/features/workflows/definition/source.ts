@@ -1,7 +1,7 @@
 import type { Problem } from "./problem.ts";
 import { readYaml, type YamlSource } from "./yaml-document.ts";
 
-/** How a definition is written. */
+/** Format of a definition's text. */
 export type Format = "json" | "yaml";
 
 /** Bytes of a definition. */

@@ -25,7 +25,7 @@ export interface Place {
 
 /** A text that was read as YAML 1.2 core. JSON is such a text. */
 export interface YamlSource {
-  /** What it says as JSON; undefined where it cannot be read. */
+  /** Value as JSON; undefined if it cannot be parsed. */
   readonly value: unknown;
   readonly problems: readonly Problem[];
   /** Where the value at a JSON pointer stands, or the nearest one around it. */
@@ -85,8 +85,8 @@ function documentsOf(text: string, lines: Yaml.LineCounter): readonly Yaml.Docum
 }
 
 /**
- * How deep values nest, seen before the library goes into them: it calls itself for each level, and where the stack ends while V8 compiles
- * a regular expression, V8 ends the process.
+ * Measures the nesting depth before the library parses the text: the library recurses for each level, and where the stack ends while V8 compiles a
+ * regular expression, V8 ends the process.
  */
 class Nesting {
   #brackets = 0;

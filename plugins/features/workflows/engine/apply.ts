@@ -2,7 +2,7 @@ import type { Entry, EntryKind } from "./entries.ts";
 import { most, RunDraft } from "./run-draft.ts";
 import type { Arrival, GroupState, RunState, ScopeState, StepState } from "./run-state.ts";
 
-/** How many keys of signals a run remembers: an older one would be taken again. */
+/** Number of signal keys kept for deduplication: an older one would be accepted again. */
 const SIGNAL_KEYS = 1_000;
 
 /**

@@ -6,7 +6,7 @@ import type { RunState, StepState } from "./run-state.ts";
 import { faultStep, waitsOnce } from "./steps.ts";
 import { taskIdOf } from "./task-id.ts";
 
-/** How deep sub-processes may start sub-processes. */
+/** Maximum nesting of sub-processes. */
 const DEPTH = 10;
 
 /** The host takes a step: the attempt counts from now on, whatever becomes of it. */
@@ -31,7 +31,7 @@ export function claim(commit: Commit, step: StepState, { kind, at, boot, input }
   return undefined;
 }
 
-/** What the host is to do for a claimed step. */
+/** Returns the host's command for a claimed step. */
 export function workOf(state: RunState, step: StepState, kind: NodeKind): Command {
   const { id, attempt, children = 0 } = step;
   const key = `${state.id}/${id}`;

@@ -13,7 +13,7 @@ export interface EndedItem {
   readonly error?: RunError;
 }
 
-/** What one input makes of a run: its entries, each applied as it is written, and what the host is to do. */
+/** Result of one input for a run: its entries, each applied as it is written, and the commands for the host. */
 export class Commit {
   readonly entries: Entry[] = [];
   /** Scopes in which a join may fire or that may end. */

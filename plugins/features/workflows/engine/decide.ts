@@ -15,8 +15,8 @@ import { endStep, failRun, failStep, faultStep } from "./steps.ts";
 import { arrive, LimitPassed, send } from "./tokens.ts";
 
 /**
- * What an input makes of a run. It has no clock, no random and no I/O: the same definition, state and input always give the same
- * entries. The state it gives is the fold of `apply` over all entries so far; the one it was given stays as it is.
+ * Applies an input to a run. Pure, without clock, random numbers and I/O: the same definition, state and input always give the same entries. The
+ * returned state is the fold of `apply` over all entries so far; the argument is not changed.
  */
 export function decide(definition: Definition, state: RunState | undefined, input: Input): Decision {
   const commit = new Commit(graphOf(definition), state, input.at);
@@ -135,7 +135,7 @@ function takeRun(commit: Commit, input: Input): Refusal | void {
   }
 }
 
-/** After a pause, and where a restarted run begins: what is ready is claimed, joins settle, items start. */
+/** Continues after a pause, or from the start of a restarted run: ready steps are claimed, joins settle, items start. */
 function goOn(commit: Commit): undefined {
   for (const command of pendingCommands(commit.graph.definition, commit.state)) if (command.do === "claim") commit.order(command);
   touchAll(commit);

@@ -8,9 +8,9 @@ export interface Definition {
   readonly generatedFrom?: "task-trace" | "workflow-absorb" | "llm-architect";
   readonly confidence?: number;
   readonly sourceTaskIds?: readonly string[];
-  /** How often one node may be entered in one scope; default 100. */
+  /** Limit of entering one node in one scope; default 100. */
   readonly maxVisits?: number;
-  /** How many steps a run may have; default 10000. */
+  /** Limit of steps of a run; default 10000. */
   readonly maxSteps?: number;
   /** Default 10080. */
   readonly timeoutMinutes?: number;
@@ -34,7 +34,7 @@ export interface Body {
   readonly edges?: readonly Edge[];
 }
 
-/** How often a step is tried, and the pauses between: min(maxDelay, delay * factor^(n-1)). */
+/** Retries of a step, with backoff: min(maxDelay, delay * factor^(n-1)). */
 export interface Retry {
   /** Counts the first; default 1. */
   readonly attempts?: number;
@@ -86,7 +86,7 @@ interface Named {
   readonly label?: string;
 }
 
-/** What every kind with an effect, a wait or an expression may carry. */
+/** Common fields of all kinds with an effect, a wait or an expression. */
 interface Attempted extends Named {
   readonly retry?: Retry;
   /** Of one attempt; of human and wait kinds over all. */

@@ -1,6 +1,6 @@
 import type { RunState, RunStatus } from "./run-state.ts";
 
-/** Who or what has started a run. */
+/** Origin of a run. */
 export interface RunEntry {
   readonly kind: "api" | "cli" | "webhook" | "cron" | "match" | "action" | "agent" | "a2a" | "sub" | "replay";
   readonly ref?: string;
@@ -34,7 +34,7 @@ export interface Wait {
 /** Visit numbers of the splits that dominate a token's node: with which visit it last went through each. */
 export type TokenLineage = Readonly<Record<string, number>>;
 
-/** What the entries of a token share: where it comes from and whose token it is. */
+/** Common fields of the entries of a token: its origin and its owner. */
 interface Token {
   /** Step or join visit that it comes from; null for the trigger. */
   readonly from: string | null;
@@ -43,7 +43,7 @@ interface Token {
   readonly late?: readonly string[];
 }
 
-/** How a run began. */
+/** Head of a run: facts from its start. */
 export interface RunHead {
   readonly id: string;
   readonly workflow: string;
@@ -61,7 +61,7 @@ export interface RunHead {
   readonly timeoutAt?: number;
 }
 
-/** What an entry says, by its kind. */
+/** Fields of an entry, by its kind. */
 export interface EntryFields {
   /** `prior`: a restarted run goes on from here. */
   "run.started": { readonly run: RunHead; readonly prior?: RunState };
@@ -120,7 +120,7 @@ export interface EntryFields {
   /** The newest signal is kept under `id`. */
   "signal.stored": { readonly name: string; readonly id: number };
   "signal.taken": { readonly name: string; readonly id: number; readonly step: string };
-  /** Without `id`: the newest, which nobody waited for. */
+  /** Without `id`: the newest one, for which no step waited. */
   "signal.dropped": { readonly name: string; readonly id?: number };
   "run.paused": { readonly by?: string; readonly reason?: string };
   "run.resumed": { readonly by?: string; readonly reason?: string };

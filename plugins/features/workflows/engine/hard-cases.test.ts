@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { fold } from "./apply.ts";
 import type { Definition } from "./definition.ts";
 import type { Input } from "./inputs.ts";
+import type { StepState } from "./run-state.ts";
 import { type Answers, body, lines, randomOf, SimulatedHost, workflow } from "./simulate.harness.ts";
 import { dueInputs, nextWake } from "./wakes.ts";
 
@@ -114,7 +115,7 @@ describe("nodes", () => {
       "start > constructor, constructor > toString, constructor > valueOf, toString > hasOwnProperty, valueOf > hasOwnProperty, hasOwnProperty > isPrototypeOf, isPrototypeOf.again > constructor, isPrototypeOf.else > d",
       { hasOwnProperty: all, isPrototypeOf: branch("again"), valueOf: { kind: "timer", for: "1s" } },
     );
-    inOrders(flow, { isPrototypeOf: ({ visit }) => ({ port: visit < 3 ? "again" : "else" }) }, (host) => {
+    inOrders(flow, { isPrototypeOf: ({ visit }: StepState) => ({ port: visit < 3 ? "again" : "else" }) }, (host) => {
       expect(lines(host.journal).filter((line) => line.startsWith("join.fired"))).toEqual(
         ["hasOwnProperty/1", "hasOwnProperty/2", "hasOwnProperty/3"].map((id) => `join.fired ${id}`),
       );

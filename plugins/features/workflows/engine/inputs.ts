@@ -1,7 +1,7 @@
 import type { Entry, RunEntry, RunError, RunHead, Wait } from "./entries.ts";
 import type { RunState, RunStatus } from "./run-state.ts";
 
-/** What an input says, by its kind. Every input has `at`; `step` is a step id. */
+/** Fields of an input, by its kind. Every input has `at`; `step` is a step id. */
 export interface InputFields {
   /** The first input of a run. `prior` is what `restartFrom` made of another journal. */
   start: { readonly run: RunHead; readonly prior?: RunState };
@@ -12,7 +12,7 @@ export interface InputFields {
    * others. For `fail` the output is `{message?, details?}`; branch, multiChoice and cancelNodes hand on what they got.
    */
   result: { readonly step: string; readonly port?: string; readonly ports?: readonly string[]; readonly output?: unknown };
-  /** It went wrong. `retryable` decides where it is given, else the code does. INTERRUPTED goes by the node's `onInterrupted`. */
+  /** An attempt failed. `retryable` decides if it is set, else the code does. INTERRUPTED is handled by the node's `onInterrupted`. */
   fault: { readonly step: string; readonly error: RunError; readonly retryable?: boolean };
   /**
    * A claimed step waits now. timer: `until`. task: the host has made the task with the id `taskIdOf` gives, `due` where it has one.
@@ -46,12 +46,12 @@ export interface InputFields {
   cancel: { readonly by?: string; readonly reason?: string };
 }
 
-/** What happens to a run. `at` is its time in milliseconds since the epoch: the engine has no clock. */
+/** An input of a run. `at` is its time in milliseconds since the epoch: the engine has no clock. */
 export type Input<K extends keyof InputFields = keyof InputFields> = {
   [One in K]: { readonly kind: One; readonly at: number } & InputFields[One];
 }[K];
 
-/** What the host is to do once the entries are stored, by its name. All are safe to do twice. */
+/** Commands for the host once the entries are stored, by name. All are idempotent. */
 export interface CommandFields {
   /** The step is ready: give `claim` when it is its turn. */
   claim: { readonly step: string };
@@ -69,7 +69,7 @@ export interface CommandFields {
   items: { readonly step: string };
   /** subProcess was claimed: start it with this key (or find it), give `park`. */
   startChild: { readonly step: string; readonly startKey: string; readonly entry: RunEntry };
-  /** What the step does is not wanted any more. */
+  /** The effect of the step is no longer needed. */
   cancelEffect: { readonly step: string };
   closeTask: { readonly step: string; readonly taskId: string };
   cancelChild: { readonly step: string; readonly runId: string };
@@ -85,7 +85,7 @@ export type Command<K extends keyof CommandFields = keyof CommandFields> = { [On
 /** Why an input changed nothing. */
 export type Refusal = "terminal" | "paused" | "not-paused" | "not-live" | "not-waiting" | "unknown-port" | "duplicate" | "started";
 
-/** What `decide` makes of an input. Without entries nothing is to be stored, and `refused` says why. */
+/** Result of `decide`. Without entries there is nothing to store, and `refused` says why. */
 export interface Decision {
   readonly state: RunState;
   readonly entries: readonly Entry[];

@@ -7,7 +7,7 @@ import type { Arrival, GroupState, StepState } from "./run-state.ts";
 import { stepId } from "./step-ids.ts";
 import { lineage, marks, nextVisit, send } from "./tokens.ts";
 
-/** What keeps a group from firing. */
+/** Blockers that keep a group from firing. */
 interface Blockers {
   readonly steps: readonly StepState[];
   readonly groups: readonly GroupState[];
@@ -65,8 +65,8 @@ function blockersOf(commit: Commit, group: GroupState, steps: readonly StepState
 }
 
 /**
- * Groups that wait for each other and for nobody else, nearest to the start first. Without it none of the groups can ever fire: whatever
- * could still come to them waits in one of them.
+ * Returns groups that only wait for each other (a deadlock), nearest to the start first. Without this none of them could ever fire: everything that
+ * could still reach them waits in one of them.
  */
 function circleOf(commit: Commit, groups: readonly GroupState[], blocked: ReadonlyMap<string, Blockers>): readonly GroupState[] | undefined {
   const waitsFor = (group: GroupState) => (blocked.get(group.id) as Blockers).groups;
@@ -95,7 +95,7 @@ function fire(commit: Commit, group: GroupState, blockers: Blockers): void {
   const join = joinOf(commit, group);
   const { visit, iteration } = nextVisit(commit, scope, place, arrivals.at(-1)?.from ?? null);
   const step = stepId(node, iteration);
-  // What still blocks a join that waits for all is part of its circle: it is no straggler, so the join fires for it once more.
+  // The remaining blockers of a join that waits for all are part of its cycle, not stragglers: the join fires for them once more.
   const rest = join.wait === "all" ? { steps: [], groups: [] } : blockers;
   if (join.cancelRest) {
     for (const one of rest.steps) cancelStep(commit, one.id, step);

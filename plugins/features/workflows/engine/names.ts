@@ -1,7 +1,7 @@
 import { own } from "./own.ts";
 import type { RunState, ScopeState, StepResult } from "./run-state.ts";
 
-/** What expressions may name, beside `values` of a submit and `secrets` of an action. */
+/** Names for expressions, beside `values` of a submit and `secrets` of an action. */
 export interface Names {
   readonly input: unknown;
   /** The token's value. */

@@ -5,8 +5,8 @@ import type { Command } from "./inputs.ts";
 import type { RunState } from "./run-state.ts";
 
 /**
- * What a host has to do for a run that it finds: steps to claim, and steps that were claimed and have said nothing since. It looks these
- * up first; what waits is not among them. Nothing is claimed while the run is paused.
+ * Returns the commands for a run that a host finds: steps to claim, and claimed steps without a result, which the host looks up first; waiting steps
+ * are excluded. Claims nothing while the run is paused.
  */
 export function pendingCommands(definition: Definition, state: RunState): readonly Command[] {
   const { status, steps } = state;

@@ -24,13 +24,13 @@ export function missingNodes(before: Definition, after: Definition, state: RunSt
   return [...new Set([...results, ...live])].filter((node) => now.get(node) !== old.get(node) || !now.has(node));
 }
 
-/** How much of the journal is kept. */
+/** Returns the length of the journal to keep. */
 function lengthOf(journal: readonly Entry[], step: string | undefined): number {
   const through = (wanted: string) => journal.findLastIndex((entry) => entry.kind === "step.ready" && entry.step === wanted) + 1;
   if (step !== undefined) return through(step);
   const last = journal.at(-1);
   if (last?.kind === "run.failed" && last.step !== undefined) {
-    // What a join was short of shows in the tokens that had come by then.
+    // The tokens that had arrived by then show what the join lacked.
     const short = journal.findLastIndex((entry) => entry.kind === "join.short" && entry.step === last.step);
     const kept = short >= 0 ? short : through(last.step);
     if (kept > 0) return kept;

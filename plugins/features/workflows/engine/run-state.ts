@@ -3,7 +3,7 @@ import type { RunError, RunHead, TokenLineage, Wait } from "./entries.ts";
 /** The states of a run; the last three are final. */
 export type RunStatus = "running" | "paused" | "completed" | "failed" | "canceled";
 
-/** The state of a run: the fold of `apply` over its journal. Plain JSON; what it holds beside values is bounded by what is live. */
+/** State of a run: the fold of `apply` over its journal. Plain JSON; apart from values its size is bounded by the live steps. */
 export interface RunState extends RunHead {
   readonly status: RunStatus;
   /** Of the last entry. */
@@ -15,7 +15,7 @@ export interface RunState extends RunHead {
   readonly stepCount: number;
   readonly output?: unknown;
   readonly error?: RunError;
-  /** What failed the run. */
+  /** Step that failed the run. */
   readonly failedStep?: string;
   /** The live steps by id, in the order in which they became ready. */
   readonly steps: Readonly<Record<string, StepState>>;
@@ -63,7 +63,7 @@ export interface StepState {
   /** Sub-processes that it has started. */
   readonly children?: number;
   readonly items?: ItemsState;
-  /** How often each node of a `forEach` was entered at most in an item, in the attempts before this one. */
+  /** Maximum visits of each node of a `forEach` in an item, in the attempts before this one. */
   readonly itemVisits?: Readonly<Record<string, number>>;
 }
 
@@ -78,7 +78,7 @@ export interface ItemsState {
   readonly good: number;
   /** In item order: the value, `{error}`, or null. */
   readonly outputs: readonly unknown[];
-  /** How often each node was entered at most in an item that is over. */
+  /** Maximum visits of each node in an item that has ended. */
   readonly visits?: Readonly<Record<string, number>>;
 }
 
@@ -108,15 +108,15 @@ export interface ScopeState {
   readonly index?: number;
   /** Iterations in it begin with this. */
   readonly prefix: string;
-  /** How often each node was entered. */
+  /** Visits of each node. */
   readonly visits: Readonly<Record<string, number>>;
   /** The latest ended visit of each node. */
   readonly results: Readonly<Record<string, StepResult>>;
-  /** What the last `end` said. */
+  /** Output of the last `end`. */
   readonly output?: unknown;
 }
 
-/** How a visit of a node ended: `steps.<id>` of expressions. */
+/** Result of a visit of a node: `steps.<id>` of expressions. */
 export interface StepResult {
   readonly status: "ok" | "failed" | "timeout";
   readonly iteration: string;
@@ -124,7 +124,7 @@ export interface StepResult {
   readonly error?: RunError;
 }
 
-/** A signal that nobody has waited for yet. */
+/** A stored signal for which no step has waited yet. */
 export interface StoredSignal {
   readonly id: number;
   readonly name: string;

@@ -3,7 +3,7 @@ import type { Input, Refusal } from "./inputs.ts";
 import type { StepState } from "./run-state.ts";
 import { endStep } from "./steps.ts";
 
-/** How many signals of one name wait for a step; the oldest goes first. */
+/** Limit of stored signals of one name; the oldest is dropped first. */
 const STORED = 100;
 
 /** A signal comes: the oldest wait takes it; otherwise it is stored or dropped. */

@@ -4,7 +4,7 @@ export const stepId = (node: string, iteration: string): string => `${node}/${it
 /** The node of a step or of a join's visit. */
 export const nodeOf = (step: string): string => step.slice(0, step.indexOf("/"));
 
-/** Which visit of its node it is. */
+/** Returns the visit of its node. */
 export const iterationOf = (step: string): string => step.slice(step.indexOf("/") + 1);
 
 /** The scope of an item of a `forEach` step. */

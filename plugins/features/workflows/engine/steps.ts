@@ -8,7 +8,7 @@ import type { StepState } from "./run-state.ts";
 import { incidentIdOf } from "./task-id.ts";
 import { send } from "./tokens.ts";
 
-/** How often a step may be lost to a stop of the daemon before a person is asked, whatever its node says. */
+/** Number of times that a step may be lost to a stop of the daemon before a person is asked, whatever its node says. */
 const LOST = 3;
 
 /** Codes that are retried without being named. */
@@ -26,12 +26,12 @@ export function endStep(commit: Commit, step: StepState, ports: readonly string[
   leave(commit, step, place, ports);
 }
 
-/** What has gone wrong with an attempt, and what to do about it. */
+/** Failure of an attempt, and its handling. */
 export interface Fault {
   readonly error: RunError;
   /** Decides where it is given; otherwise the code does. */
   readonly retryable?: boolean;
-  /** What the step does outside is to be stopped. */
+  /** The step's effect outside must be stopped. */
   readonly stop?: boolean;
 }
 
@@ -72,7 +72,7 @@ export function failStep(commit: Commit, step: StepState, { error, stop }: Fault
   else leave(commit, step, place, [port]);
 }
 
-/** Nobody has caught an error: the item fails, or the run. */
+/** Uncaught error: fails the item, or the run. */
 export function failScope(commit: Commit, scope: string, error: RunError, step: string): void {
   const { owner, index = 0 } = commit.scope(scope);
   if (owner === undefined) {

@@ -73,7 +73,7 @@ export function nextVisit(commit: Commit, scope: string, place: Place, from: str
   return { visit, iteration };
 }
 
-/** What a token remembers at a node: its visits of the splits above, and this one. */
+/** Returns the lineage of a token at a node: its visits of the splits above, and this one. */
 export function lineage(commit: Commit, { lin, scope }: Pick<Token, "lin" | "scope">, place: Place, visit?: number): TokenLineage {
   const { id } = place.node;
   const kept: Record<string, number> = {};

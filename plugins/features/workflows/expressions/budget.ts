@@ -14,8 +14,8 @@ interface Weight {
 }
 
 /**
- * What one evaluation may still use. A list that holds the same list twice costs nothing to make and doubles what has to be read: 30 such
- * steps are more than any memory holds. So a value is weighed as it is put together, by what its parts weigh.
+ * Remaining budget of one evaluation. A list that contains the same list twice costs nothing to create and doubles its size: 30 such steps exceed any
+ * memory. So a value is weighed as it is built, by the weights of its parts.
  */
 export class Budget {
   readonly #weights = new WeakMap<object, Weight>();
@@ -47,7 +47,7 @@ export class Budget {
     }
   }
 
-  /** About the length of the value as JSON. Throws `EXPR_SIZE` for what is larger than any value may be, `EXPR_DEPTH` for one nested too deep. */
+  /** Returns the approximate length of the value as JSON. Throws `EXPR_SIZE` for a value above the limit, `EXPR_DEPTH` for one nested too deep. */
   weigh(value: unknown): Weight {
     return this.#weigh(value, 0);
   }

@@ -6,10 +6,10 @@ import { plainValue, Room } from "./plain-value.ts";
 import { secretReference, secretText, withoutReferences } from "./secret-references.ts";
 import { isTemplate, piecesOf } from "./template.ts";
 
-/** What expressions can read, by name: `input`, `in`, `steps`, `run`; `item` and `index` within a forEach; `values` in a submitTransition. */
+/** Values that expressions can read, by name: `input`, `in`, `steps`, `run`; `item` and `index` within a forEach; `values` in a submitTransition. */
 export type Names = Readonly<Record<string, unknown>>;
 
-/** How templates are evaluated. */
+/** Options of evaluating templates. */
 export interface EvaluateOptions {
   /** The time that `$now()` and `$millis()` give, in ms: that of the claim. */
   readonly at: number;

@@ -1,9 +1,9 @@
 import { svcError } from "@svc/sdk";
 
 /**
- * Why an expression has no value. `EXPR_PARSE`: it is none. `EXPR_UNDEFINED`: what it names does not exist. `EXPR_TYPE`: the value is not
- * of the type that is needed. `EXPR_SIZE`, `EXPR_TIMEOUT`, `EXPR_DEPTH`: it passed a limit. `EXPR_SECRET`: a secret where none may be.
- * `EXPR_ERROR`: whatever else JSONata says.
+ * Why an expression has no value. `EXPR_PARSE`: it is not a valid expression. `EXPR_UNDEFINED`: a name does not exist. `EXPR_TYPE`: the value has the
+ * wrong type. `EXPR_SIZE`, `EXPR_TIMEOUT`, `EXPR_DEPTH`: it passed a limit. `EXPR_SECRET`: a secret in a forbidden place. `EXPR_ERROR`: any other
+ * error of JSONata.
  */
 export type ExpressionCode = "EXPR_PARSE" | "EXPR_UNDEFINED" | "EXPR_TYPE" | "EXPR_SIZE" | "EXPR_TIMEOUT" | "EXPR_DEPTH" | "EXPR_SECRET" | "EXPR_ERROR";
 
@@ -21,7 +21,7 @@ export const isExpressionError = (error: unknown): error is Error & { code: Expr
 
 const CODES: Readonly<Record<string, ExpressionCode>> = { D1011: "EXPR_DEPTH", D1012: "EXPR_TIMEOUT", D2014: "EXPR_SIZE", D2015: "EXPR_SIZE" };
 
-/** What JSONata or the JavaScript engine has thrown, as an error of the expression `text`. */
+/** Converts an error of JSONata or the JavaScript engine to one of the expression `text`. */
 export function fromThrown(thrown: unknown, text: string): Error {
   if (isExpressionError(thrown)) return thrown;
   const { code = "", message = "", position } = (thrown ?? {}) as { code?: unknown; message?: unknown; position?: unknown };

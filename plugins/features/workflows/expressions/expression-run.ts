@@ -13,7 +13,7 @@ let last: Promise<unknown> = Promise.resolve();
 const bound = new WeakSet<Expression>();
 
 /**
- * What an expression gives for the names, undefined where it reads what is not there. Expressions take turns. Throws an error with a code of
+ * Evaluates an expression with the names; undefined if it reads a missing value. Expressions run one after the other. Throws an error with a code of
  * `ExpressionCode`.
  */
 export function runExpression(expression: Expression, names: object, at: number): Promise<unknown> {
@@ -62,7 +62,7 @@ function leaving({ called, text }: Expression) {
   };
 }
 
-/** Data that only calls itself a function is none. */
+/** Data that only claims to be a function is not callable. */
 function isCallable(value: unknown): boolean {
   if (typeof value === "function") return true;
   if (typeof value !== "object" || value === null) return false;

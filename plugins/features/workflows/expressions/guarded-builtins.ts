@@ -85,7 +85,7 @@ const picture =
     if (WIDE.test(text)) throw expressionError("EXPR_SIZE", "A picture of a date asks for a width of more than 999 characters.");
   };
 
-/** What is judged before a function runs. */
+/** Checks before a function runs. */
 const BEFORE: Readonly<Record<string, Before>> = {
   string([value, prettify], budget) {
     if (typeof value === "string" || value === undefined) return;

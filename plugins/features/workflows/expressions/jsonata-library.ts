@@ -13,7 +13,7 @@ export interface AstNode {
   [part: string]: unknown;
 }
 
-/** A parsed expression of JSONata: only what is used of it. */
+/** The used part of a parsed JSONata expression. */
 export interface Parsed {
   ast(): AstNode;
   assign(name: string | symbol, value: unknown): void;
@@ -38,7 +38,7 @@ export function jsonata(): Jsonata {
   return library;
 }
 
-/** What is bound before an expression runs. Those that are missing here do not exist for it. */
+/** Functions bound before an expression runs. Others do not exist for it. */
 const NAMES = [
   ...["sum", "count", "max", "min", "average", "string", "substring", "substringBefore", "substringAfter", "lowercase", "uppercase", "length"],
   ...["trim", "pad", "match", "contains", "replace", "split", "join", "formatNumber", "formatBase", "formatInteger", "parseInteger", "number"],

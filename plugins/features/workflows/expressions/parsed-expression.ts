@@ -9,7 +9,7 @@ const MAX_SOURCE = 8_192;
 export const TIMEOUT_MS = 200;
 const OPTIONS = { timeout: TIMEOUT_MS, stack: 200, sequence: 100_000, RegexEngine: SafeRegex };
 
-/** An expression that was read, and what is known of it without running it. */
+/** A parsed expression, with its static facts. */
 export interface Expression {
   readonly text: string;
   /** The secret it stands for: it is exactly `secrets.<NAME>`. */
@@ -18,7 +18,7 @@ export interface Expression {
   readonly names: ReadonlySet<string>;
   /** Ids of nodes, from `steps.<id>`. */
   readonly steps: ReadonlySet<string>;
-  /** It is a path such as `a.b`, which gives a list of one as the one. */
+  /** The expression is a path such as `a.b`, which unwraps a list of one. */
   readonly losesList: boolean;
   readonly parsed: Parsed;
   /** Nodes of its tree whose value is called as a function. */

@@ -15,7 +15,7 @@ export class Room {
   }
 }
 
-/** What an expression gave, as JSON of its own: JSONata's lists carry marks, and its values are those of the run. */
+/** Copies the result of an expression as plain JSON: JSONata's lists carry marks, and its values are those of the run. */
 export function plainValue(value: unknown, room: Room, depth = 0): unknown {
   if (typeof value === "string") {
     room.take(value.length + 2);

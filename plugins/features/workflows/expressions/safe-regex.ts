@@ -34,7 +34,7 @@ interface SafeMatch extends Array<string | undefined> {
   index: number;
 }
 
-/** What JSONata makes in place of a RegExp: only `exec` with `lastIndex` is asked. */
+/** Replacement for a RegExp in JSONata: only `exec` with `lastIndex` is used. */
 export class SafeRegex {
   lastIndex = 0;
   readonly #pattern: Re2.RE2JS;

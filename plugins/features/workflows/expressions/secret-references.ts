@@ -4,7 +4,7 @@ import { expressionError } from "./expression-error.ts";
 const ONE = "$secret";
 const TEXT = "$text";
 
-/** What stands in the journal for a secret. */
+/** Placeholder for a secret in the journal. */
 export const secretReference = (name: string) => ({ [ONE]: name });
 
 /** A text of several parts; with secrets among them `{"$text": [...]}`, so that they are put in with `resolveSecrets`. */

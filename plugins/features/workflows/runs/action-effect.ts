@@ -2,11 +2,11 @@ import type { PluginContext } from "@svc/sdk";
 import { resolveSecrets } from "../expressions/secret-references.ts";
 import type { EffectRunner } from "./effects.ts";
 
-/** Steps of the kind `action`: what is called is handed the key of the step; secrets are put in after the journal was written. */
+/** Steps of the kind `action`: the action receives the key of the step; secrets are inserted after the journal was written. */
 export const actionEffect =
   (ctx: Pick<PluginContext, "actions" | "env">): EffectRunner =>
   async ({ given, key, again, signal }) => {
-    // Whether its effect has taken place is known to nobody here: the node says what then.
+    // It is unknown whether its effect has taken place: the node's setting decides.
     if (again) return { fault: { code: "INTERRUPTED", message: "the daemon was stopped while the action was at work" } };
     const shown = given["input"];
     const input = resolveSecrets(shown, (name) => ctx.env(name));

@@ -6,7 +6,7 @@ export const CHANNEL = "workflow";
 /** The name of the fact that says on which other node the agent of a message lives. */
 export const NODE = "node";
 
-/** The kernel knows the key of an accepted message for a week: what is older may not be asked for, it would begin anew. */
+/** The kernel keeps the key of an accepted message for a week: an older one must not be repeated, it would start anew. */
 const KNOWN_MS = 6 * 86_400_000;
 
 /** Steps of the kind `agent`: a turn under the key of the step, which is found again after a stop. */

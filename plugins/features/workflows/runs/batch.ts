@@ -5,7 +5,7 @@ import type { Command, Decision, Definition, Entry, Input, Node, RunState, StepS
 import { accepts, faultOf, isGiven, type Reading, readEmitted, readGiven, readItems, readResult, readWait } from "./reader.ts";
 import type { Shelf } from "./shelf.ts";
 
-/** What a batch works on. */
+/** Inputs of a batch. */
 export interface BatchOptions {
   readonly definition: Definition;
   /** Undefined for a run that begins. */
@@ -17,7 +17,7 @@ export interface BatchOptions {
   readonly claims: boolean;
 }
 
-/** So many entries are enough for one commit: what is left goes on in the next, so that others get their turn. */
+/** Limit of entries in one commit: the rest continues in the next, so that other runs get their turn. */
 const ENTRIES_LIMIT = 300;
 
 /** Commands that need the commit first. */
@@ -43,7 +43,7 @@ export class Batch {
   readonly entries: Entry[] = [];
   /** To be done once the entries are stored. */
   readonly after: Command[] = [];
-  /** What the effects that were claimed here are given. */
+  /** Inputs of the effects claimed here. */
   readonly given = new Map<string, Readonly<Record<string, unknown>>>();
   /** Something is left that could go on at once. */
   unfinished = false;
@@ -79,7 +79,7 @@ export class Batch {
   async settle(): Promise<void> {
     for (let command = this.#next.shift(); command !== undefined; command = this.#next.shift()) {
       if (AFTERWARDS.has(command.do)) this.after.push(command);
-      // What was claimed is followed up in the same commit, however many there are.
+      // Claimed steps are processed in the same commit, however many there are.
       else if (command.do === "claim" && this.entries.length >= ENTRIES_LIMIT) this.unfinished = true;
       else await this.#obey(command as Command<"claim" | "evaluate" | "park" | "items" | "openTask">);
     }
@@ -109,12 +109,12 @@ export class Batch {
     return placeOf(graphOf(this.definition), id).node;
   }
 
-  /** What a step that waits for its next attempt is given at it. */
+  /** Prepares the input of a step's next attempt. */
   async retryDue(step: StepState): Promise<void> {
     await this.#claim(step, (input) => ({ kind: "retryDue", at: Date.now(), step: step.id, boot: this.#boot, ...input }));
   }
 
-  /** What `emitSignal` sends. */
+  /** Returns the signal that `emitSignal` sends. */
   emitted = (step: StepState) => readEmitted(this.#reading(step, step.claimedAt ?? Date.now()));
 
   #reading(step: StepState, at: number): Reading {

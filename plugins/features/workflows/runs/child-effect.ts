@@ -4,7 +4,7 @@ import type { RunState, StepState } from "../engine/types.ts";
 import type { EffectRunner } from "./effects.ts";
 import type { ParentStep } from "./starts.ts";
 
-/** How a step reaches its sub-process. */
+/** Operations of a step on its sub-process. */
 export interface Children {
   /** Starts it, or finds the one that this key has started; answers its id. */
   begin(id: string, start: WorkflowStart, parent: ParentStep): Promise<string>;
@@ -47,7 +47,7 @@ export const childEffect =
     }
     const { timeoutAt } = step;
     return {
-      // Nobody else would know of a child that began while its step was given up.
+      // Without this a child that began while its step was abandoned would go on unnoticed.
       unwanted: () => cancel(childId, runId),
       input: () => ({
         kind: "park",

@@ -12,7 +12,7 @@ export interface EffectCall {
   readonly node: Node;
   readonly ownerAgent?: string;
   readonly step: StepState;
-  /** What it was given at its claim. */
+  /** Input from its claim. */
   readonly given: Readonly<Record<string, unknown>>;
   /** The same for all attempts. */
   readonly key: string;
@@ -26,8 +26,8 @@ export interface EffectCall {
 export const CANCELED = "canceled";
 
 /**
- * What an effect has come to: its output, its fault, another input, or nothing where the daemon stops first. `unwanted` is called where the
- * step was given up meanwhile.
+ * Result of an effect: its output, its fault, another input, or undefined if the daemon stops first. `unwanted` is called if the step was abandoned
+ * meanwhile.
  */
 export type EffectEnd =
   | { readonly output: unknown }
@@ -35,10 +35,10 @@ export type EffectEnd =
   | { readonly input: (batch: Batch) => Input | undefined; readonly unwanted: () => Promise<void> }
   | undefined;
 
-/** What runs the effects of a kind of node. Rejects with an error that becomes the step's fault. */
+/** Runs the effects of a kind of node. A rejection becomes the step's fault. */
 export type EffectRunner = (call: EffectCall) => Promise<EffectEnd>;
 
-/** What the host does about runs that others of them depend on. */
+/** The host's operations on dependent runs. */
 export interface Relations {
   cancelChild(childId: string, parentId: string): Promise<void>;
   pauseChild(childId: string, parentId: string): Promise<void>;
@@ -70,7 +70,7 @@ export class Effects {
   /** Whether anything of the run is at work here. */
   has = (runId: string): boolean => this.#atWork.has(runId);
 
-  /** How many effects are at work. */
+  /** Number of running effects. */
   get size(): number {
     return [...this.#atWork.values()].reduce((sum, { size }) => sum + size, 0);
   }
@@ -113,7 +113,7 @@ export class Effects {
       again,
       signal: stop.signal,
     };
-    // What it causes belongs to the root of the run, not to that of the input behind its commit.
+    // Events that it causes belong to the root of the run, not to that of the input behind its commit.
     const end = this.#ctx.events
       .within({ rootId: row.root }, () => this.#run(call))
       .finally(() => {
@@ -129,7 +129,7 @@ export class Effects {
     for (const [attempt, { stop }] of this.#atWork.get(runId) ?? []) if (attempt.startsWith(`${step}#`)) stop.abort(CANCELED);
   }
 
-  /** Lets go of all effects: what is at work elsewhere, such as a turn, goes on and is found by the next start. */
+  /** Abandons all effects: work elsewhere, such as a turn, continues and is found by the next start. */
   async stop(): Promise<void> {
     this.#stopping = true;
     const ends = [...this.#atWork.values()].flatMap((steps) => [...steps.values()]);
@@ -143,7 +143,7 @@ export class Effects {
     if (!(await this.#deliver(call, end))) await this.#giveUp(call, end, true);
   }
 
-  /** What an attempt has begun that is over: not while the daemon stops, the next start finds it then. */
+  /** Ends the work of an abandoned attempt: not while the daemon stops, since the next start finds it then. */
   async #giveUp({ runId, step, signal }: EffectCall, end: EffectEnd, over = signal.aborted): Promise<void> {
     if (!over || end === undefined || !("unwanted" in end) || (signal.aborted && signal.reason !== CANCELED)) return;
     await end
@@ -156,7 +156,7 @@ export class Effects {
     try {
       if (runner === undefined) return { fault: { code: "ERROR", message: `nothing runs nodes of the kind ${call.node.kind}` }, retryable: false };
       const running = runner(call);
-      // What ignores its signal is not waited for; what it has begun is given up when it comes.
+      // An effect that ignores its signal is not awaited; its work is abandoned when it arrives.
       running.then((late) => this.#giveUp(call, late)).catch(() => {});
       return await Promise.race([running, aborted(call.signal)]);
     } catch (error) {
@@ -197,7 +197,7 @@ export class Effects {
   }
 }
 
-/** What an effect has come to as an input; an output that is too large is a fault. */
+/** Converts the result of an effect to an input; a too large output is a fault. */
 function inputOf(batch: Batch, step: string, end: Exclude<EffectEnd, undefined>): Input | undefined {
   const at = Date.now();
   if ("input" in end) return end.input(batch);

@@ -13,7 +13,7 @@ import { tell } from "./told.ts";
 import { childKey, WAKES, type WakeRow } from "./wake-clock.ts";
 import { namesFor } from "./whole-names.ts";
 
-/** What became of an input. */
+/** Result of an input. */
 export interface Outcome {
   readonly applied: boolean;
   readonly refused?: Refusal;
@@ -28,7 +28,7 @@ interface LiveRun {
   steps: StepRows;
   last: Promise<unknown>;
   jobs: number;
-  /** What the next turn does. */
+  /** Jobs of the next commit. */
   readonly waiting: Job[];
 }
 
@@ -39,7 +39,7 @@ interface Job {
   reject(error: unknown): void;
 }
 
-/** What a new run is stored with. */
+/** Initial content of a new run. */
 export interface NewRun {
   readonly definition: Definition;
   readonly head: RunHead;
@@ -50,10 +50,10 @@ export interface NewRun {
   readonly ops?: readonly Op[];
 }
 
-/** What runs borrow. */
+/** The part of the context that runs use. */
 export type RunsContext = Pick<PluginContext, "actions" | "env" | "events" | "jobs" | "log" | "signal" | "store" | "tasks">;
 
-/** What the host hands on to once a commit is stored. */
+/** Parts that the host notifies once a commit is stored. */
 export interface HostParts {
   readonly ctx: RunsContext;
   readonly rooms: RunRooms;
@@ -72,8 +72,8 @@ const DEFINITIONS_KEPT = 100;
 const AGAIN_MS = 5_000;
 
 /**
- * The one entry of everything that happens to a run: one input after the other for each run, decided on what is stored, and one commit for
- * each with what follows from it. Where another writer was first, it is read and decided again.
+ * The only entry for inputs of a run: one after the other for each run, decided on the stored state, with one commit for each and its consequences.
+ * On a conflict with another writer, it is read and decided again.
  */
 export class Host {
   readonly untold: UntoldBook;
@@ -87,7 +87,7 @@ export class Host {
     this.untold = openUntold(parts.ctx);
   }
 
-  /** What effects are handed to. */
+  /** Receives the effects. */
   set effects(effects: Effects) {
     this.#effects = effects;
   }
@@ -108,8 +108,8 @@ export class Host {
   }
 
   /**
-   * Work on a run in its turn: what is fed to the batch, and what follows from it, is stored when it resolves. Works that came while another
-   * commit was under way are done one after the other and stored together.
+   * Runs a job on a run in its turn: the inputs of the batch, and their consequences, are stored when it resolves. Jobs that arrive during a commit
+   * run one after the other and are stored together.
    */
   async act<T extends object>(runId: string, work: (batch: Batch) => Promise<T>): Promise<T & { readonly row: RunRow }> {
     const live = this.#live.get(runId) ?? this.#enter(runId);
@@ -132,7 +132,7 @@ export class Host {
         const batch = this.#batch(live, definition, row.state);
         const failed = await firstFailure(jobs, batch);
         if (failed !== undefined) {
-          // What it may have fed already goes with it.
+          // Its inputs so far are discarded with it.
           failed.job.reject(failed.error);
           jobs = jobs.filter((job) => job !== failed.job);
           if (jobs.length === 0) return;
@@ -155,7 +155,7 @@ export class Host {
     }
   }
 
-  /** Goes on with what is ready. */
+  /** Continues the ready steps. */
   async takeUp(runId: string): Promise<RunRow> {
     const { row } = await this.act(runId, async (batch) => {
       await batch.takeUp();
@@ -195,7 +195,7 @@ export class Host {
     return (await this.#parts.rooms.runs.get(runId))?.value;
   }
 
-  /** What the expressions of a live step can read. Throws for one that is not. */
+  /** Returns the names that the expressions of a live step can read. Throws for any other step. */
   async names(runId: string, step: string): Promise<Readonly<Record<string, unknown>>> {
     const row = await this.load(runId);
     const live = row?.state.steps[step];
@@ -213,13 +213,13 @@ export class Host {
     return known;
   }
 
-  /** What a step was given at its claim, as its row has it. */
+  /** Returns the input of a step from its claim, stored in its row. */
   async given(runId: string, row: RunRow, step: string): Promise<unknown> {
     const stored = await (this.#live.get(runId)?.steps ?? new StepRows(runId, this.#parts.rooms.steps)).get(step);
     return this.whole(runId, row, stored?.input);
   }
 
-  /** Waits for what is under way. */
+  /** Waits for commits in progress. */
   async stop(): Promise<void> {
     await Promise.all([...this.#live.values()].map(({ last }) => last));
     await this.untold.stop();

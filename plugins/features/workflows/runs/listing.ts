@@ -4,7 +4,7 @@ import type { RunRooms, RunRow } from "./run-rows.ts";
 import { Shelf } from "./shelf.ts";
 import { runView } from "./views.ts";
 
-/** Which runs are listed, newest first. */
+/** Filter of listed runs, newest first. */
 export interface RunQuery {
   readonly summary: boolean;
   readonly limit: number;

@@ -26,7 +26,7 @@ export interface KnownRun {
   readonly ownerAgent?: string;
 }
 
-/** What a user task is made of. */
+/** Inputs of a user task. */
 export interface TaskStep {
   readonly node: Node;
   /** The key of the effect: `<run>/<node>/<iteration>`. */
@@ -39,11 +39,11 @@ export interface TaskStep {
 export interface TaskPort {
   /** The writes for what these entries say of tasks. */
   rows(run: KnownRun, entries: readonly Entry[], step: (id: string) => TaskStep | undefined): Promise<readonly Op[]>;
-  /** They are stored: the people who are asked may be told. Must not throw. */
+  /** The entries are stored: assignees may be notified. Must not throw. */
   committed(run: KnownRun, entries: readonly Entry[]): void;
 }
 
-/** What an effect of a replayed run is answered with. */
+/** Answers for the effects of a replayed run. */
 export interface ReplayPort {
   /** Throws an error with the code `REPLAY_MISS` where the trace has no answer (left). */
   answer(row: RunRow, step: { readonly node: Node; readonly iteration: string; readonly input: unknown }): Promise<unknown>;

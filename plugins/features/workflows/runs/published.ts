@@ -12,8 +12,8 @@ const PAGE = 200;
 const GATHER_MS = 1_000;
 
 /**
- * Which entries the bus has not heard of. The row is written with the entries and removed after they were told, some time later: what a
- * crash leaves is told again under the same ids.
+ * Entries that were not published yet. The row is written with the entries and removed some time after they were published: after a crash they are
+ * published again under the same ids.
  */
 export interface UntoldBook {
   /** The row to write in the commit of the run's next entries, if it is not there. */
@@ -26,7 +26,7 @@ export interface UntoldBook {
   load(): Promise<void>;
   /** These runs, with the last entry that was told for certain. Each is left until `told` again. */
   left(): ReadonlyMap<string, number>;
-  /** What was left of the run is told. */
+  /** The remaining entries of the run are published. */
   caughtUp(runId: string): void;
   /** Notes what was told. */
   stop(): Promise<void>;

@@ -4,7 +4,7 @@ import { momentOf, spanOf } from "./moments.ts";
 import type { Shelf } from "./shelf.ts";
 import { namesFor } from "./whole-names.ts";
 
-/** What a step of a run reads: its node, the state that its expressions see, and the time of its claim. */
+/** Inputs of a step's expressions: its node, the visible state, and the time of its claim. */
 export interface Reading {
   readonly node: Node;
   readonly step: StepState;
@@ -29,7 +29,7 @@ const LITERAL = new Set(["action", "workflow", "outputSchema", "freshSession", "
 /** Whether what the step is given stands in the journal at its claim. */
 export const isGiven = (kind: Node["kind"]): boolean => kind in GIVEN;
 
-/** What an effect or a person is given. Throws errors with a code of an expression. */
+/** Evaluates the input of an effect or a task. Throws errors with a code of an expression. */
 export async function readGiven(reading: Reading): Promise<Record<string, unknown>> {
   const { node, at } = reading;
   const names = await namesFor(reading);
@@ -80,7 +80,7 @@ export interface Emitted {
   readonly stored: boolean;
 }
 
-/** What `emitSignal` sends, and to whom. */
+/** Evaluates the signal that `emitSignal` sends, and its receivers. */
 export async function readEmitted(reading: Reading): Promise<Emitted> {
   const { node, at } = reading;
   if (node.kind !== "emitSignal") throw new Error(`${node.id} sends no signal`);
@@ -101,7 +101,7 @@ export async function readWait(reading: Reading): Promise<Given<"park">> {
   const read = (template: unknown) => evaluate(template, names, { at });
   if (node.kind === "timer") {
     const until = node.for === undefined ? momentOf(await read(node.until)) : at + spanOf(await read(node.for));
-    // What is replayed does not take the time that it once took.
+    // A replay does not wait as long as the original.
     return { wait: { kind: "timer", until: state.entry.kind === "replay" ? Math.min(until, at) : until, for: step.id } };
   }
   if (node.kind !== "waitSignal") throw new Error(`${node.id} does not wait`);
@@ -138,7 +138,7 @@ export async function readItems(reading: Reading): Promise<Given<"items">> {
   return { items: list, need };
 }
 
-/** What an expression has thrown, as the fault of a step. */
+/** Converts an error of an expression to the fault of a step. */
 export function faultOf(error: unknown): RunError {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   return { code: typeof code === "string" ? code : "ERROR", message: typeof message === "string" ? message : "it could not be read" };

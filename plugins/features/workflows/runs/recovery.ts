@@ -4,7 +4,7 @@ import type { Effects } from "./effects.ts";
 import type { Host, RunsContext } from "./host.ts";
 import { entryKey, ofRun, type RunRooms } from "./run-rows.ts";
 
-/** What a start works with to go on where an earlier life of the daemon was. */
+/** Dependencies of continuing the work of an earlier process. */
 export interface RecoveryParts {
   readonly ctx: Pick<RunsContext, "jobs" | "log" | "signal">;
   readonly host: Host;
@@ -27,7 +27,7 @@ export async function tellLeft({ host, rooms }: Pick<RecoveryParts, "host" | "ro
     for await (const { value } of ofRun(rooms.entries, runId, entryKey(runId, after))) entries.push(value);
     untold.caughtUp(runId);
     if (row === undefined) untold.told(runId);
-    // What this life has told already has been heard under the same id.
+    // Entries that this process has published already are deduplicated by their id.
     else host.tell(runId, row, await host.definition(row.hash), entries, "running");
   }
 }

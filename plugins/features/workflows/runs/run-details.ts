@@ -18,7 +18,7 @@ export interface RunDetail extends WorkflowRun {
 const CHILDREN = 200;
 const STEPS_SHOWN = 1_000;
 
-/** What of a run is read. `brief`: without values and journal, as a page needs it that looks again and again. */
+/** Options of reading a run. `brief`: without values and journal, for a page that polls. */
 export interface DetailQuery {
   readonly after: number;
   readonly limit: number;
@@ -69,11 +69,11 @@ export async function stepOf(rooms: RunRooms, id: string, step: string): Promise
   return (await new Shelf(id, rooms.values, row).whole({ step: stepView(step, found), entries: entries.map(entryView) })) as StepDetail;
 }
 
-/** What a run executes, and what its workflow would execute now. */
+/** Executed definition of a run, and the current one of its workflow. */
 export interface Executed {
   readonly definition: Definition;
   readonly hash: string;
-  /** Of the workflow at the moment; unset where there is none that could be run. */
+  /** Current definition of the workflow; unset if none is executable. */
   readonly current?: string;
   /** Where its nodes stand on a page, as somebody has put them. */
   readonly layout?: unknown;

@@ -8,7 +8,7 @@ export interface AwaitedEnd {
 /** Another daemon may end a run. */
 const LOOK_MS = 5_000;
 
-/** Who waits for the end of which run. */
+/** Waiters for the ends of runs. */
 export class RunEnds {
   readonly #heard = new Map<string, Set<() => void>>();
 

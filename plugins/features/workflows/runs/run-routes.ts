@@ -35,7 +35,7 @@ const STATUS_BODY = {
 } as const;
 const ACTION_OF = { paused: "pause", running: "resume", canceled: "cancel" } as const;
 
-/** What may stand beside a payload. */
+/** Fields beside a payload. */
 const BESIDE = [
   ["force", "boolean"],
   ["startKey", "string"],
@@ -43,7 +43,7 @@ const BESIDE = [
   ["timeoutMinutes", "number"],
 ] as const;
 
-/** Who asks, for the journal: a page by its token, a program of this machine by the name it gives. */
+/** Names the caller for the journal: a page by its token, a program of this machine by the name it sends. */
 export function whoIs({ caller: { token }, body }: HttpRequest): string {
   const { by } = (body ?? {}) as { readonly by?: unknown };
   if (token !== undefined) return `token:${token.name}`;

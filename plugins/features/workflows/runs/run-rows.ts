@@ -14,21 +14,21 @@ export interface RunRow {
   readonly endedAt?: number;
   /** 1: a step is ready or at work, so a start must look at it. 0: it waits, or has ended. */
   readonly busy: 0 | 1;
-  /** What people call it, where it is no ordinary run. */
+  /** Display name, if it is not an ordinary run. */
   readonly name?: string;
   /** The task whose trace answers in place of agents and actions. */
   readonly replayOf?: string;
-  /** Who has paused it. */
+  /** Who has paused the run. */
   readonly pausedBy?: string;
   /** Characters of all outputs so far. */
   readonly chars: number;
   /** Rows of `values` so far. */
   readonly shelved: number;
-  /** What its row of `wakes` says. */
+  /** Content of its row in `wakes`. */
   readonly wake?: number;
 }
 
-/** What became of a step: one row for each visit of a node that has begun. */
+/** State of a step: one row for each visit of a node that has begun. */
 export interface StepRow {
   readonly node: string;
   readonly iteration: string;
@@ -39,7 +39,7 @@ export interface StepRow {
   readonly seq?: number;
   readonly claimedAt?: number;
   readonly endedAt?: number;
-  /** What an effect was given. */
+  /** Input of an effect. */
   readonly input?: unknown;
   readonly output?: unknown;
   readonly error?: RunError;
@@ -48,7 +48,7 @@ export interface StepRow {
   readonly taskId?: string;
 }
 
-/** Which run a key stands for: see `startKeyOf` and `entryKeyOf`. */
+/** The run of a key: see `startKeyOf` and `entryKeyOf`. */
 export interface KeyRow {
   readonly runId: string;
 }

@@ -37,7 +37,7 @@ import { signalEffect } from "./signal-effect.ts";
 import { type StartMore, Starts } from "./starts.ts";
 import { createWakeClock, WAKES, type WakeClock, wokenBy } from "./wake-clock.ts";
 
-/** What runs are made of. */
+/** Dependencies of runs. */
 export interface RunsOptions {
   readonly ctx: RunsContext;
   readonly definitions: DefinitionPort;
@@ -108,7 +108,7 @@ export class Runs {
       relations: {
         cancelChild: told("cancel", ({ status }) => !isOver(status)),
         pauseChild: told("pause", ({ status }) => status === "running"),
-        // What somebody else has paused stays so.
+        // A run paused by another party stays paused.
         resumeChild: told("resume", ({ status, pausedBy }, by) => status === "paused" && pausedBy === by),
       },
     });
@@ -222,7 +222,7 @@ export class Runs {
     });
   }
 
-  /** What only one daemon at a time may do: begin steps, and look at the clock. */
+  /** Work for one daemon at a time: starting steps, and timers. */
   async #lead(): Promise<void> {
     const lease = await this.#ctx.store.lease("runs", LEASE_MS);
     if (!lease.held) return this.#tryToLead();
@@ -236,7 +236,7 @@ export class Runs {
     this.#ctx.jobs.after(LEASE_AGAIN_MS, () => void this.#lead().catch((error) => this.#ctx.log.error({ err: error }, "runs could not be taken over")));
   }
 
-  /** What an earlier life of the daemon left is taken up beside what comes in. Runs that were started before are due, and begin then. */
+  /** Leftovers of an earlier process are resumed alongside new inputs. Runs that were started before are due, and begin then. */
   async #goOn(held: AbortSignal): Promise<void> {
     await this.#ready();
     if (held.aborted || this.#stopped) return;
@@ -272,7 +272,7 @@ export class Runs {
         if (step === undefined) batch.feed(input);
         else await batch.retryDue(step);
       }
-      // What is answered from a record does not wait for a further attempt.
+      // Recorded answers need no retry delay.
       const again = entry.kind === "replay" ? Object.values(steps).filter(({ id }) => batch.state.steps[id]?.wait?.kind === "retry") : [];
       for (const step of again) await batch.retryDue(step);
       if (inputs.length + again.length === 0) await batch.takeUp();
@@ -285,7 +285,7 @@ export class Runs {
     const step = child?.state.parentStep;
     if (child !== undefined && step !== undefined && isOver(child.status))
       await this.host.act(runId, async (batch) => {
-        // It may have ended before its parent has noted that it waits. The child of an attempt that was given up is not waited for.
+        // The child may have ended before its parent has recorded the wait. Do not wait for the child of an abandoned attempt.
         const live = batch.state.steps[step];
         if (live?.status === "running" && child.state.startKey === startKeyFor(batch.state, live))
           batch.feed({ kind: "park", at: Date.now(), step, wait: { kind: "child", for: childId } });

@@ -2,7 +2,7 @@ import { type Collection, type Op, put, svcError } from "@svc/sdk";
 import { VALUE_CHARS } from "./input-schema.ts";
 import { VALUES } from "./run-rows.ts";
 
-/** What is longer, in characters of JSON, has a row of its own: the state of a run is written at each step. */
+/** Longer values, in characters of JSON, have a row of their own: the state of a run is written at each step. */
 const SHELVED_CHARS = 65_536;
 /** All outputs of a run together, in characters of JSON. */
 const RUN_CHARS = 10_000_000;
@@ -35,7 +35,7 @@ export class Shelf {
     this.shelved = shelved;
   }
 
-  /** What stands for the value in state and journal. Throws `VALUE_SIZE`. `counted`: it is an output, of which a run may have 10 MB. */
+  /** Returns the placeholder for the value in state and journal. Throws `VALUE_SIZE`. `counted`: it is an output, of which a run may have 10 MB. */
   put(value: unknown, counted = true): unknown {
     const text = JSON.stringify(value);
     if (text === undefined) return null;
@@ -72,7 +72,7 @@ export class Shelf {
     return this.#ops;
   }
 
-  /** They are stored. */
+  /** The pending values are stored. */
   stored(): void {
     this.#ops = [];
   }

@@ -6,7 +6,7 @@ import { faultOf } from "./reader.ts";
 import type { RunRooms } from "./run-rows.ts";
 import { Shelf } from "./shelf.ts";
 
-/** How a step reaches runs with a signal. */
+/** Operations of a step on the runs that it signals. */
 export interface Signaling {
   signal(runId: string, signal: WorkflowSignal & { readonly onlyWaiting?: boolean }): Promise<WorkflowSignaled & { readonly dropped: boolean }>;
   definition(hash: string): Promise<Definition>;
@@ -41,7 +41,7 @@ export const signalEffect =
     };
     const { to } = sent;
     if (to === "self") await send(runId);
-    // A replayed run reaches nobody else.
+    // A replayed run must not signal other runs.
     else if (state.entry.kind === "replay") counts.dropped += 1;
     else if (to === "parent") await (state.parentRunId === undefined ? (counts.dropped += 1) : send(state.parentRunId));
     else if (to.startsWith("run:")) await send(to.slice("run:".length));

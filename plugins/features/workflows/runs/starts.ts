@@ -7,7 +7,7 @@ import type { DefinitionPort } from "./ports.ts";
 import { fail } from "./run-errors.ts";
 import { isOver, KEYS, type KeyRow, type RunRooms, type RunRow } from "./run-rows.ts";
 
-/** What a sub-process has of its parent. */
+/** Fields that a sub-process inherits from its parent. */
 export interface ParentStep {
   readonly runId: string;
   readonly step: string;
@@ -15,7 +15,7 @@ export interface ParentStep {
   readonly depth: number;
 }
 
-/** How a run is started, beside what a caller of the service may say. */
+/** Options of a start beyond those of the service's callers. */
 export interface StartMore {
   /** The caller is an entry of its own: its events have a root of their own. */
   readonly root?: boolean;
@@ -127,10 +127,10 @@ export class Starts {
   }
 }
 
-/** What the start of a run answers. */
+/** Returns the answer to the start of a run. */
 export const startedOf = ({ state: { id }, workflow, status, hash }: RunRow): WorkflowStarted => ({ runId: id, workflowId: workflow, status, hash });
 
-/** What the trigger of a definition takes. */
+/** Returns the input fields of a definition's trigger. */
 export function schemaOf(definition: Definition) {
   const trigger = definition.nodes.find(({ kind }) => kind === "trigger");
   return trigger?.kind === "trigger" ? (trigger.inputSchema ?? {}) : {};

@@ -6,7 +6,7 @@ import { isOver, type RunRow } from "./run-rows.ts";
 import type { Shelf } from "./shelf.ts";
 import { WAKES, type WakeRow } from "./wake-clock.ts";
 
-/** What a row keeps beside its state. */
+/** Fields of a row beside its state. */
 export type RunFacts = Pick<RunRow, "name" | "replayOf" | "pausedBy">;
 
 /** When the run must be looked at next. One that is answered from what was recorded does not wait for a further attempt. */
@@ -22,10 +22,10 @@ export const knownRun = ({ id, workflow, status, rootId }: RunState, { ownerAgen
   ...(ownerAgent === undefined ? {} : { ownerAgent }),
 });
 
-/** What the row keeps of its large values. */
+/** The row's facts about its large values. */
 export const shelfOf = ({ chars, shelved }: Shelf) => ({ chars, shelved });
 
-/** What the row keeps beside its state; who has paused the run, while it is. */
+/** The row's fields beside its state; while the run is paused, with the name of who paused it. */
 export function factsOf({ name, replayOf, pausedBy }: RunFacts, entries: readonly Entry[]): RunFacts {
   let by = pausedBy;
   for (const entry of entries) {

@@ -2,7 +2,7 @@ import type { PluginContext, Publication } from "@svc/sdk";
 import { iterationOf, nodeOf } from "../engine/step-ids.ts";
 import type { Entry } from "../engine/types.ts";
 
-/** What an event says of a run beside the entry. */
+/** Facts of a run in an event, beside the entry. */
 export interface ToldRun {
   readonly id: string;
   readonly workflow: string;

@@ -28,7 +28,7 @@ export function runView(row: RunRow, { summary = false }: { readonly summary?: b
   };
 }
 
-/** For what a step waits; what is at work waits for its effect. */
+/** Returns the wait of a step; a running one waits for its effect. */
 function waitView({ node, iteration, status, wait, claimedAt, timeoutAt, id }: StepState): WorkflowWait[] {
   const where = { node, iteration };
   if (wait !== undefined)

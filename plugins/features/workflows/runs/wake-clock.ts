@@ -12,7 +12,7 @@ export const WAKES = "wakes";
 /** The row by which a run is told that one of its sub-processes has ended. */
 export const childKey = (parent: string, child: string): string => `${parent}/${child}`;
 
-/** Which run a row is for, and which of its sub-processes it tells of. */
+/** Returns the run of a row, and the sub-process that it reports. */
 export function wokenBy(key: string): { readonly runId: string; readonly child?: string } {
   const [runId = key, child] = key.split("/");
   return child === undefined ? { runId } : { runId, child };
@@ -59,7 +59,7 @@ export function createWakeClock(ctx: Pick<PluginContext, "jobs" | "store" | "log
   }
 
   async function passes(): Promise<void> {
-    // What stays due after it was woken must not keep the others waiting, nor the daemon busy.
+    // A row that stays due after it was woken must not delay the others, nor cause a busy loop.
     const seen = new Map<string, number>();
     try {
       for (;;) {

@@ -2,7 +2,7 @@ import { namesOf } from "../engine/names.ts";
 import type { RunState, StepState } from "../engine/types.ts";
 import type { Shelf } from "./shelf.ts";
 
-/** What the expressions of a step can read, large values in place. `more`: names that one field alone has, such as `payload` of a signal. */
+/** Returns the names that the expressions of a step can read, with large values loaded. `more`: names of one field alone, such as `payload` of a signal. */
 export async function namesFor(
   { state, step, shelf }: { readonly state: RunState; readonly step: StepState; readonly shelf: Shelf },
   more: Readonly<Record<string, unknown>> = {},

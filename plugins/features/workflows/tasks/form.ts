@@ -5,10 +5,10 @@ import type { FormField } from "../engine/types.ts";
 /** One of the answers of a `select` or `multi-select`. */
 export type FormOption = NonNullable<FormField["options"]>[number];
 
-/** What a filled-in form holds, by the names of its fields; a field that was not given and has no default is left out. */
+/** Values of a filled-in form, by the names of its fields; a field without a value and a default is omitted. */
 export type FormValues = Readonly<Record<string, unknown>>;
 
-/** What is wrong with a field. `unknown`: the form has none of that name. */
+/** Error of a field. `unknown`: the form has no field of that name. */
 export type FormCode = "required" | "type" | "option" | "range" | "pattern" | "date" | "unknown";
 
 /** Characters of the longest value, whatever the field says. */
@@ -18,7 +18,7 @@ const LINE_BREAK = /[\n\r\u0085\u2028\u2029]/;
 /** The value of an option. */
 export const optionValue = (option: FormOption): string => (typeof option === "string" ? option : option.value);
 
-/** What people read for an option. */
+/** Returns the label of an option. */
 export const optionLabel = (option: FormOption): string => (typeof option === "string" ? option : (option.label ?? option.value));
 
 /**
@@ -46,8 +46,8 @@ export function judgeForm(fields: readonly FormField[], given: Readonly<Record<s
 }
 
 /**
- * What text stands for in a field: numbers, yes and no, and lists with commas between their options are typed by people on a command line
- * and in a chat. Text that stands for nothing comes back as it is, for `judgeForm` to refuse.
+ * Converts text to the type of a field: people type numbers, yes and no, and comma-separated options on a command line and in a chat. Invalid text is
+ * returned unchanged, for `judgeForm` to refuse.
  */
 export function readField(field: FormField, text: string): unknown {
   const plain = text.trim();
@@ -77,7 +77,7 @@ const isBlank = (value: unknown): boolean => value === undefined || value === nu
 
 const nameOf = ({ name, label }: FormField): string => (label === undefined || label === name ? `'${name}'` : `'${label}' (${name})`);
 
-/** Throws what is wrong with the value of a field. */
+/** Throws the error of a field's value. */
 function judgeField(field: FormField, value: unknown): void {
   switch (field.kind) {
     case "number":
@@ -137,7 +137,7 @@ function judgeText(field: FormField, value: unknown): void {
   demand(field, field.kind === "long-text" || !LINE_BREAK.test(text), "type", "must not have line breaks");
   const limit = field.kind === "text" ? LONGEST.text : LONGEST.long;
   const most = Math.min(field.maxLength ?? limit, limit);
-  // Code points are at least half the units: what is far too long is not counted.
+  // Code points are at least half the code units: a far too long text is not counted.
   const length = text.length > 2 * LONGEST.long ? text.length : [...text].length;
   judgeRange(field, length, "characters", { min: field.minLength, max: most });
   if (field.pattern === undefined) return;

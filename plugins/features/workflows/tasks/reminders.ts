@@ -5,7 +5,7 @@ import type { TaskRows } from "./task-rows.ts";
 
 /** Reminders of open tasks: times are rows, in memory there is one timer, for the nearest. */
 export interface Reminders {
-  /** Looks at what is due, and when the next one is. Asked again whenever a task was made. */
+  /** Sends due reminders, and sets the timer of the next one. Called whenever a task was created. */
   look(): void;
   stop(): Promise<void>;
 }

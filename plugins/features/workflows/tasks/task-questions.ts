@@ -9,7 +9,7 @@ import type { Tasks } from "./tasks.ts";
 export interface TaskQuestions {
   /** The task has just been stored. */
   opened(taskId: string): void;
-  /** It is not open any more. */
+  /** The task is no longer open. */
   closed(taskId: string, words: string): void;
   /** Asks once more, in place of the question before. `round` names the occasion: the same one asks once. */
   remind(row: TaskRow, round: number): Promise<void>;
@@ -33,7 +33,7 @@ export function createTaskQuestions(
   submit: Tasks["submit"],
 ): TaskQuestions {
   let heard: Approvals | undefined;
-  /** What is asked and taken back, in the order in which it came: a question is not asked behind its end. */
+  /** Questions and withdrawals in order: a question must not be asked after its end. */
   let last: Promise<void> = Promise.resolve();
 
   const inOrder = (taskId: string, work: (approvals: Approvals) => Promise<void>): Promise<void> => {

@@ -7,12 +7,12 @@ import type { TaskRow } from "./task-row.ts";
 import { createTaskRows } from "./task-rows.ts";
 import { createTasks, type TaskHost, type Tasks } from "./tasks.ts";
 
-/** What tasks stand on. */
+/** Dependencies of tasks. */
 export interface TaskDeps {
   readonly ctx: Pick<PluginContext, "jobs" | "log" | "services" | "signal" | "store">;
   /** The runs; asked when they are needed, since each needs the other. */
   host(): TaskHost;
-  /** What a task of a replayed run is answered with, from what was recorded; undefined for an ordinary run, whose tasks people answer. */
+  /** Returns the recorded answer for a task of a replayed run; undefined for an ordinary run, whose tasks people answer. */
   replayed(runId: string, step: string): Promise<Input | undefined>;
 }
 
@@ -53,7 +53,7 @@ export function openTaskRoom({ ctx, host, replayed }: TaskDeps): TaskRoom {
   const inBackground = (work: Promise<void>, taskId: string) =>
     void work.catch((error) => ctx.log.error({ err: error, task: taskId }, `the task ${taskId} is open and nobody was asked; the next start asks`));
 
-  /** Tasks of replays that a stop has left unanswered, and questions: there may be many, and nobody waits for it. */
+  /** Tasks of replays left unanswered by a stop, and questions: there may be many, so this is not awaited. */
   async function catchUp(): Promise<void> {
     for (let after: string | undefined; !stopped; ) {
       const page = await rows.collection.list({ where: { state: "open" }, limit: 200, ...(after === undefined ? {} : { after }) });

@@ -83,13 +83,13 @@ export const changedRow = (row: TaskRow, change: TaskChange, facts: Partial<Task
   history: [...row.history, change].slice(-KEPT_CHANGES),
 });
 
-/** The row of a task that nobody has to do any more. */
+/** Returns the row of a closed task. */
 export function closedRow(row: TaskRow, change: TaskChange, facts: Partial<TaskRow>): TaskRow {
   const { order: _order, remindAt: _remindAt, ...rest } = row;
   return changedRow(rest, change, facts);
 }
 
-/** What people are shown of a row. */
+/** Returns the public part of a row. */
 export function shownTask({
   run,
   assignedAt,

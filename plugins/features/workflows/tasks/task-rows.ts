@@ -5,7 +5,7 @@ import type { KnownRun, TaskStep } from "../runs/ports.ts";
 import type { FormValues } from "./form.ts";
 import { changedRow, closedRow, openRow, TASK_INDEXES, TASKS, type TaskRow } from "./task-row.ts";
 
-/** What the form of an approval is. */
+/** Form of an approval. */
 const APPROVAL: readonly FormField[] = [
   {
     name: "decision",
@@ -18,7 +18,7 @@ const APPROVAL: readonly FormField[] = [
   },
   { name: "comment", kind: "long-text", label: "Comment" },
 ];
-/** What a person may do with a step that cannot go on by itself. */
+/** Decisions of a person about a step that cannot continue by itself. */
 const INCIDENT: readonly FormField[] = [
   {
     name: "decision",
@@ -149,7 +149,7 @@ function incident({ workflow, ownerAgent }: KnownRun, step: string, node: Node, 
   };
 }
 
-/** Nobody would find a task of nobody: what an expression has made of the assignee may be anything. */
+/** The assignee comes from an expression: replace an invalid one, so that the task can be found. */
 const assigneeOf = (text: string): string => (/^(actor|role):./.test(text) ? text.slice(0, 500) : "role:operator");
 
 /** A field as its texts came out of their expressions, which may have made numbers of options, or nothing. */

@@ -6,18 +6,18 @@ import { closedRun, closedTask, unknownTask } from "./task-errors.ts";
 import { shownTask, type TaskRow, type TaskView } from "./task-row.ts";
 import type { TaskRows } from "./task-rows.ts";
 
-/** What tasks need of the runs they belong to. */
+/** The host of the runs that tasks belong to. */
 export interface TaskHost {
   /** Every input of a run goes through here; not applied: the step does not wait any more, the run has ended, or has no such port. */
   input(runId: string, input: Input): Promise<{ readonly applied: boolean; readonly refused?: string }>;
   /** The run as it is; undefined for one that is gone. */
   load(runId: string): Promise<Pick<KnownRun, "status"> | undefined>;
-  /** What a template of the step may name. */
+  /** Names that a template of the step can read. */
   names(runId: string, step: string): Promise<Readonly<Record<string, unknown>>>;
   evaluate(template: unknown, names: Readonly<Record<string, unknown>>): Promise<unknown>;
 }
 
-/** How a task is submitted. */
+/** Values of a submitted task. */
 export interface Submission {
   readonly values: Readonly<Record<string, unknown>>;
   /** Who answers, for the record. */
@@ -26,7 +26,7 @@ export interface Submission {
   readonly transition?: string;
 }
 
-/** Which tasks are listed. */
+/** Filter of listed tasks. */
 export interface TaskQuery {
   /** Tasks of this person and, by the business chart, of the person's roles (WF-09). */
   readonly actor?: string;
@@ -173,7 +173,7 @@ const byOrder = (left: TaskRow, right: TaskRow): number =>
 const noPort = (port: unknown) =>
   svcError("option", `The task has no transition ${JSON.stringify(port) ?? "of that name"}; it stays open.`, { status: 400, field: "transition" });
 
-/** What a skipped step is said to have made: JSON, or the text. */
+/** Output of a skipped step: JSON, or the text. */
 function jsonOr(text: unknown): unknown {
   if (typeof text !== "string") return text ?? null;
   try {

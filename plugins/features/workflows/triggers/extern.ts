@@ -28,7 +28,7 @@ export interface Extern {
   cancel(runId: string, signal: AbortSignal): Promise<boolean>;
 }
 
-/** How the workflow of a step says that it runs elsewhere. */
+/** Prefix of a step's workflow that runs elsewhere. */
 export const EXTERN = "extern:";
 
 /** Milliseconds between looks at a run elsewhere, by how often it was looked at: 1 s at first, half a minute later. */
@@ -101,7 +101,7 @@ export function createExtern(fetch: GuardedFetch, settings: () => ExternSettings
   };
 }
 
-/** What the other service says of a run. */
+/** Parses the other service's state of a run. */
 function runOf(value: unknown, asked?: string): ExternRun {
   const { runId, id, status, output, error } = (value ?? {}) as Record<string, unknown>;
   const name = asked ?? runId ?? id;
@@ -137,5 +137,5 @@ function parsed(baseUrl: string): URL {
 
 /** Trying again does not mend it. */
 const refusal = (code: "EXTERN_OFF" | "EXTERN_REFUSED", message: string): SvcError => svcError(code, message, { retryable: false });
-/** It may answer another time. */
+/** Error for a failure that a retry may resolve. */
 const away = (reason: string): SvcError => svcError("EXTERN_AWAY", `The external workflow service is away: ${reason}.`, { retryable: true });

@@ -9,7 +9,7 @@ export interface MatchingSettings {
   readonly suggestThreshold: number;
 }
 
-/** What matching needs of its plugin. */
+/** Dependencies of matching. */
 export interface MatchingOptions {
   readonly workflows: Pick<Workflows, "list" | "start" | "run" | "wait">;
   readonly settings: () => MatchingSettings;
@@ -18,7 +18,7 @@ export interface MatchingOptions {
 
 /** Ways in by which a person speaks. A step of a workflow, a job or a notice is never taken for a wish. */
 const ENTRIES: ReadonlySet<string> = new Set(["channel", "task"]);
-/** How long the sender's turn waits for the end of the run; then it is answered with where to find it. */
+/** Time that the sender's turn waits for the end of the run; then the answer says where to find it. */
 const WAIT_MS = 600_000;
 const LOOK_MS = 2_000;
 /** Waits whose end is not in the daemon's hands. */
@@ -94,7 +94,7 @@ async function ended(runId: string, workflows: Pick<Workflows, "wait" | "run">):
   return undefined;
 }
 
-/** What the sender reads. */
+/** Text for the sender. */
 function answerOf(id: string, runId: string, run: WorkflowRun | undefined): string {
   if (run === undefined) return `The workflow ${id} was started and goes on as ${runId}.`;
   if (run.status === "canceled") return `The workflow ${id} was canceled (${runId}).`;

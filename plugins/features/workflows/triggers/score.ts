@@ -7,7 +7,7 @@ export interface Match {
   readonly score: number;
 }
 
-/** Characters of the longest message that is looked at: what is longer is no wish for a workflow. */
+/** Limit of a message in characters: a longer one is not a request for a workflow. */
 const LONGEST = 2_000;
 
 /**
@@ -28,7 +28,7 @@ export function bestMatch(text: string, workflows: readonly WorkflowHead[]): Mat
   return best;
 }
 
-/** What a workflow takes, as far as a message says it, and the names of what it asks for and the message does not say. */
+/** Returns the input fields that a message provides, and the names of required ones that it lacks. */
 export function inputsOf({ inputSchema }: WorkflowHead, { text, sender, channel, chat }: Pick<Inbound, "text" | "sender" | "channel" | "chat">) {
   const said: Readonly<Record<string, unknown>> = { message: text, sender: sender?.id, channel, chatId: chat };
   const input: [string, unknown][] = [];
@@ -38,7 +38,7 @@ export function inputsOf({ inputSchema }: WorkflowHead, { text, sender, channel,
     if (given !== undefined) input.push([name, given]);
     else if (value === undefined && required === true) missing.push(name);
   }
-  // Those with a default are filled in where the run is started.
+  // Defaults are filled in when the run is started.
   return { input: Object.fromEntries(input), missing };
 }
 

@@ -3,7 +3,7 @@ import type { RunStatus } from "../engine/types.ts";
 import type { RunRooms, RunRow } from "../runs/run-rows.ts";
 import type { TaskRow } from "../tasks/task-row.ts";
 
-/** What starts a workflow beside a person, as svc.json has it. */
+/** A trigger of a workflow in svc.json, beside people. */
 export interface Starter {
   readonly kind: "schedule" | "webhook" | "messages";
   /** The job or the webhook; of messages nothing. */
@@ -16,13 +16,13 @@ export interface Starter {
 export interface LastRun {
   readonly id: string;
   readonly status: RunStatus;
-  /** It is running with no step at work, and a person has an open task of it. */
+  /** The run is running without a step at work, and a person has an open task of it. */
   readonly waitsForPerson?: true;
   readonly createdAt: string;
   readonly endedAt?: string;
 }
 
-/** What a list shows beside a workflow. */
+/** Facts shown beside a workflow in a list. */
 export interface WorkflowStarts {
   /** The newest runs, the newest first. Times in ISO 8601. */
   readonly lastRuns: readonly LastRun[];

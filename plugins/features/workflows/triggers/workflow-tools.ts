@@ -9,7 +9,7 @@ const DEEPEST = 10;
 
 type Used = Pick<Workflows, "list" | "start" | "run" | "wait">;
 
-/** What agents may do with workflows: see which there are, start one, and wait for its end, a bounded time each call. */
+/** Tools of agents for workflows: list them, start one, and wait for its end, for a bounded time each call. */
 export function workflowTools(workflows: Used, traces: () => Pick<Traces, "get">): readonly AgentTool[] {
   return [
     {

@@ -1,10 +1,10 @@
-/** One frame of the live stream. `gap`: something may have been missed, what is shown is to be read anew. */
+/** One frame of the live stream. `gap`: frames may have been missed; reload all shown data. */
 export interface Frame {
   readonly name: "snapshot" | "event" | "daemon" | "gap";
   readonly data: unknown;
 }
 
-/** How the stream stands. */
+/** State of the stream. */
 export interface Connection {
   readonly state: "connected" | "connecting" | "lost";
   /** Since when it stands so, in Unix ms. */
@@ -13,14 +13,14 @@ export interface Connection {
   readonly nextTryAt?: number;
 }
 
-/** What a source needs to open its stream. */
+/** Credentials with which a source opens its stream. */
 export interface Access {
   readonly token?: string | undefined;
   /** The daemon that is shown, as a prefix of paths. */
   readonly prefix: string;
 }
 
-/** What a source tells. */
+/** Callbacks of a source. */
 export interface SourceEvents {
   frame(frame: Frame): void;
   connection(connection: Connection): void;
@@ -98,7 +98,7 @@ export class LiveSource {
     }
   }
 
-  /** What opens one stream of this server, also one that it hands on from another daemon; undefined where none is needed. */
+  /** Requests a ticket that opens one stream of this server, or one that it forwards from another daemon; undefined if none is needed. */
   async #ticket(token: string | undefined): Promise<string | undefined | "refused"> {
     const answer = await fetch("/api/ticket", {
       method: "POST",

@@ -1,6 +1,6 @@
 import { type Access, LiveSource } from "./live-source.ts";
 
-/** What a page says to the worker. */
+/** Messages of a page to the worker. */
 export type ToWorker = { readonly say: "here"; readonly access: Access } | { readonly say: "bye" } | { readonly say: "retry" };
 
 /** Longer than a browser lets the timers of a hidden page sleep. */
@@ -32,7 +32,7 @@ function leave(port: MessagePort): void {
     if (data.say === "retry") return source.retry();
     const known = pages.has(port);
     pages.set(port, Date.now());
-    // What there was before it came, a page reads by itself.
+    // The page loads the earlier state itself.
     if (!known) port.postMessage({ connection: source.connection });
     source.open(data.access);
   };

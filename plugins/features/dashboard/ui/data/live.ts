@@ -5,7 +5,7 @@ import { session } from "./session.ts";
 
 type Listener = (frame: Frame) => void;
 
-/** How often a page tells the worker that it is still there. */
+/** Interval of a page's heartbeat to the worker. */
 const HERE_MS = 30_000;
 
 const listeners = new Set<Listener>();
@@ -90,7 +90,7 @@ export function useLive(listener: Listener, { names }: { readonly names?: readon
   useEffect(() => onFrame((frame) => (last.current.names?.includes(frame.name) ?? true) && last.current.listener(frame)), []);
 }
 
-/** How the stream stands: for what must not be pressed while the page is stale. */
+/** State of the stream: to disable buttons while the page is stale. */
 export function useConnection(): Connection {
   return useSyncExternalStore(
     (watcher) => {

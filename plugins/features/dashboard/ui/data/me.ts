@@ -1,29 +1,29 @@
 import { useConnection } from "./live.ts";
 import { type Resource, useResource } from "./resource.ts";
 
-/** What `GET /api/me` answers: who asks, what he may do, and what this dashboard has. */
+/** Answer of `GET /api/me`: the caller, their rights, and the features of this dashboard. */
 export interface Me {
   readonly node: string;
   readonly version: string;
   /** Why the daemon behind this dashboard cannot be asked. */
   readonly problem?: string;
-  /** It is stopped, and its svc.json can be changed here all the same. */
+  /** The daemon is stopped, but its svc.json can be changed here. */
   readonly offline?: { readonly file: string };
   /** The token that was given; absent where this machine needs none. */
   readonly token?: { readonly name: string };
   readonly may: { readonly read: boolean; readonly write: boolean };
-  /** What there is besides agents and tasks. */
+  /** Features besides agents and tasks. */
   readonly has: { readonly boards: boolean; readonly workflows: boolean; readonly editor: boolean; readonly presence: boolean };
   /** The others that can be shown here. */
   readonly daemons: readonly { readonly name: string; readonly url: string }[];
 }
 
-/** Who uses the page, and what the daemon that is shown has. */
+/** The user of the page, and the features of the shown daemon. */
 export function useMe(): Resource<Me> {
   return useResource<Me>("/api/me");
 }
 
-/** What this dashboard itself knows, whichever daemon is shown: the daemons of the menu. */
+/** Data of this dashboard itself, whichever daemon is shown: the daemons of the menu. */
 export function useOwnMe(): Resource<Me> {
   return useResource<Me>("/api/me?own", { here: true });
 }

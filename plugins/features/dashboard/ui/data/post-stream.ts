@@ -1,6 +1,6 @@
 import { failed, type RequestOptions, send } from "./request.ts";
 
-/** What hears the frames of a streamed answer. */
+/** Options of a streamed answer, with the callback for its frames. */
 export interface StreamOptions extends RequestOptions {
   onFrame(name: string, data: unknown): void;
 }

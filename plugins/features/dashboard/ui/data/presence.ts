@@ -1,7 +1,7 @@
 import { useMe } from "./me.ts";
 import { useResource } from "./resource.ts";
 
-/** How an agent is shown to people, as `GET /api/presence` answers it. */
+/** Presentation of an agent, from `GET /api/presence`. */
 export interface ShownAgent {
   readonly agent: string;
   /** `#RRGGBB`. */
@@ -12,7 +12,7 @@ export interface ShownAgent {
   readonly note?: string;
 }
 
-/** How the agent is shown; undefined where none of this daemon has such a key, which then is not asked for. */
+/** Presentation of the agent; undefined if no agent of this daemon has one: then it is not requested. */
 export function usePresence(agent: string | undefined): ShownAgent | undefined {
   const has = useMe().data?.has.presence === true;
   const { data } = useResource<{ readonly presence: readonly ShownAgent[] }>(has ? "/api/presence" : undefined, {

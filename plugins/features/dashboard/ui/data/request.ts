@@ -1,7 +1,7 @@
 import { ApiError } from "./api-error.ts";
 import { session } from "./session.ts";
 
-/** What a request may carry besides its body. */
+/** Options of a request besides its body. */
 export interface RequestOptions {
   readonly signal?: AbortSignal;
   readonly headers?: Readonly<Record<string, string>>;
@@ -9,7 +9,7 @@ export interface RequestOptions {
   readonly here?: boolean;
 }
 
-/** Where a path of the daemon in use is asked: at this server, which passes on what is for another daemon. */
+/** Returns the address of a path for the current daemon: at this server, which forwards requests to another daemon. */
 export function addressOf(path: string): string {
   const daemon = session.daemon();
   return daemon === undefined ? path : `/api/via/${encodeURIComponent(daemon)}${path}`;
@@ -44,7 +44,7 @@ export async function send(method: string, path: string, body: unknown, { signal
   }
 }
 
-/** The error of an answer that is none of success; 401 also opens the sign-in dialog. */
+/** Creates the error of an unsuccessful answer; 401 also opens the sign-in dialog. */
 export async function failed(answer: Response): Promise<ApiError> {
   const text = await answer.text().catch(() => "");
   let details: unknown;

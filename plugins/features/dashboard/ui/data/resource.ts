@@ -5,7 +5,7 @@ import { onConnected, onFrame } from "./live.ts";
 import { request } from "./request.ts";
 import { session } from "./session.ts";
 
-/** What is known of a path: data of the last answer is kept while it is read again, and when that fails. */
+/** State of a path: data of the last answer stays while it is reloaded, and when that fails. */
 export interface Resource<T> {
   readonly data?: T;
   readonly error?: ApiError;
@@ -19,11 +19,11 @@ export interface Resource<T> {
   cancel(): void;
 }
 
-/** How a resource is kept. */
+/** Options of a resource. */
 export interface ResourceOptions {
   /** Events after which it is read again. */
   readonly refreshOn?: (event: Envelope) => boolean;
-  /** Asked of this dashboard itself, whichever daemon is shown: its path is asked so by nobody else. */
+  /** Requests it from this dashboard itself, whichever daemon is shown: no other code may use its path. */
   readonly here?: boolean;
 }
 
@@ -105,7 +105,7 @@ function soon(path: string, entry: Entry): void {
   }, SETTLE_MS);
 }
 
-// After a gap, whatever is shown is read again; what nobody looks at is forgotten.
+// After a gap, reload all shown data; drop the rest.
 onFrame(({ name }) => {
   if (name === "gap") reloadAll();
 });
@@ -124,7 +124,7 @@ session.subscribe(() => {
   reloadAll();
 });
 
-/** Reads everything that is shown once more; what is not shown is forgotten. */
+/** Reloads all shown data; drops the rest. */
 export function reloadAll(): void {
   for (const [path, entry] of entries) {
     if (entry.users.size === 0) entries.delete(path);
@@ -132,13 +132,13 @@ export function reloadAll(): void {
   }
 }
 
-/** Reads again what is shown of a path, or of all paths that begin so: after a change. */
+/** Reloads the shown data of a path, or of all paths with that prefix: after a change. */
 export function reloadResource(path: string, { prefix = false }: { readonly prefix?: boolean } = {}): void {
   for (const [key, entry] of entries)
     if (key === path || (prefix && key.startsWith(path))) void (entry.users.size > 0 ? load(key, entry) : entries.delete(key));
 }
 
-/** Changes what is shown of a path before the server has said so: gives the way back. */
+/** Changes the shown data of a path optimistically: returns the rollback. */
 export function patchResource<T>(path: string, change: (data: T) => T): () => void {
   const entry = entryOf(path);
   const before = entry.state;
@@ -156,7 +156,7 @@ export function useResource<T>(path: string | undefined, { refreshOn, here: own 
       if (path === undefined) return () => {};
       const entry = entryOf(path);
       entry.users.add(user);
-      if (entry.state.data === undefined || entry.users.size === 1) void load(path, entry);
+      if (!entry.state.loading && (entry.state.data === undefined || entry.users.size === 1)) void load(path, entry);
       return () => {
         entry.users.delete(user);
       };
@@ -173,7 +173,7 @@ export function useResource<T>(path: string | undefined, { refreshOn, here: own 
       onFrame(({ name, data }) => {
         if (name === "event" && stale.current?.(data as Envelope)) follow();
       }),
-      // The first reading may be older than the stream, and what happened in between was heard by nobody.
+      // The first load may be older than the stream: events in between were missed.
       onConnected(() => {
         if (stale.current !== undefined) follow();
       }),

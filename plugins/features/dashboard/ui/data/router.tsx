@@ -13,9 +13,9 @@ export interface Route {
 const listeners = new Set<() => void>();
 let patterns: readonly string[] = [];
 let current = read();
-/** Which step of the history is shown: Back and Forward are told apart by it. */
+/** Current step of the history: distinguishes Back and Forward. */
 let step = stepOf(history.state) ?? 0;
-/** Back to where the page was left from, which nobody is to hear of. */
+/** Returning to the page that was left: do not notify listeners. */
 let returning = false;
 
 /** Asked before the page is left; answers false to stay. Of the editor with its unsaved changes. */

@@ -5,11 +5,11 @@ const DAEMON = "svc.daemon";
 export interface SignInWanted {
   /** Unix ms. */
   readonly at: number;
-  /** What the server said. */
+  /** Message of the server. */
   readonly why: string;
   /** A token was there and is refused. */
   readonly ended: boolean;
-  /** It was a sign-in link that is refused. */
+  /** A sign-in link was refused. */
   readonly link: boolean;
   /** The person asked for it: it may be closed without one. */
   readonly asked?: boolean;
@@ -46,7 +46,7 @@ function write(name: string, value: string | undefined): void {
   }
 }
 
-/** Who uses this browser, and which daemon its pages show: the same in all tabs. */
+/** User of this browser, and the daemon that its pages show: the same in all tabs. */
 export const session = {
   token: (): string | undefined => read(TOKEN),
   /** Name of the daemon that is shown; undefined for the one behind the dashboard. */
@@ -68,7 +68,7 @@ export const session = {
     wanted = { at: Date.now(), why, link, ended: !link && read(TOKEN) !== undefined };
     tell();
   },
-  /** The person wants to use another token; what is shown stays as it is until then. */
+  /** The person wants to use another token; shown data stays until then. */
   change(): void {
     wanted ??= { at: Date.now(), why: "", ended: false, link: false, asked: true };
     tell();
@@ -105,7 +105,7 @@ export async function takeLink(): Promise<void> {
     if (token !== undefined) session.signIn(token);
     else session.refuse(error ?? `The server answered ${answer.status}.`, { link: true });
   } catch {
-    // Nobody answers: the page says so by itself.
+    // No answer: the page reports it itself.
   }
 }
 

@@ -27,10 +27,10 @@ export interface FormFieldView {
   readonly options?: readonly (string | { readonly value: string; readonly label?: string })[];
 }
 
-/** What was filled in, by the names of the fields. */
+/** Values of a form, by the names of the fields. */
 export type FieldValues = Readonly<Record<string, unknown>>;
 
-/** What a form begins with: the defaults of its fields. */
+/** Initial values of a form: the defaults of its fields. */
 export const initialValues = (fields: readonly FormFieldView[]): FieldValues =>
   Object.fromEntries(fields.flatMap((field) => (field.default === undefined ? [] : [[field.name, field.default]])));
 

@@ -11,17 +11,17 @@ export interface FormError {
   readonly severity?: "error" | "warning";
 }
 
-/** What a field may name: an agent, a channel, a model. */
+/** Target of a reference: an agent, a channel, a model. */
 export interface Reference {
   readonly id: string;
   readonly label?: string;
-  /** How it stands. */
+  /** State of the target. */
   readonly note?: string;
   /** Where it can be looked at. */
   readonly href?: string;
 }
 
-/** How a credential stands, without its value. */
+/** State of a credential, without its value. */
 export interface SecretState {
   readonly set: boolean;
   /** The variable that the file names. */
@@ -30,7 +30,7 @@ export interface SecretState {
   readonly known?: boolean;
 }
 
-/** What a part of a form takes. */
+/** Properties of a part of a form. */
 export interface PartProps {
   readonly schema: Schema;
   readonly value: unknown;
@@ -40,7 +40,7 @@ export interface PartProps {
   onChange(value: unknown): void;
 }
 
-/** What a control carries, so that label, help and error are told with it. */
+/** Attributes of a control that connect it with label, help and error for screen readers. */
 export interface ControlNames {
   readonly id: string;
   readonly "aria-label"?: string;
@@ -48,7 +48,7 @@ export interface ControlNames {
   readonly "aria-invalid": true | undefined;
 }
 
-/** What the control of one value takes. */
+/** Properties of the control of one value. */
 export interface ValueProps extends PartProps {
   readonly name: string;
   readonly kind: FieldKind;
@@ -63,11 +63,11 @@ export interface FormParts {
   readonly Fields: ComponentType<PartProps>;
 }
 
-/** What all fields of a form share. */
+/** Shared properties of all fields of a form. */
 export interface FormSurroundings {
   readonly parts: FormParts;
   readonly errors: readonly FormError[];
-  /** What the file says: other values are marked as changed. Undefined marks nothing. */
+  /** Saved value: other values are marked as changed. Undefined marks nothing. */
   readonly saved?: { readonly value: unknown };
   /** Shows the path below each label. */
   readonly paths: boolean;

@@ -25,7 +25,7 @@ export function readPath(text: string): FormPath {
   return path;
 }
 
-/** What stands at a path; undefined where nothing does. */
+/** Returns the value at a path; undefined without one. */
 export function valueAt(value: unknown, path: FormPath): unknown {
   return path.reduce<unknown>((at, key) => {
     if (Array.isArray(at)) return at[Number(key)];

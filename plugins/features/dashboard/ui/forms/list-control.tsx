@@ -155,7 +155,7 @@ export function ListControl({ schema, value, path, name, depth, labelId, onChang
   );
 }
 
-/** What an entry is called: by the first of its fields that names it. */
+/** Returns the title of an entry: the first of its fields that names it. */
 export function titleOf(entry: unknown, at: number): string {
   if (!isFields(entry)) return entry === "" || entry === undefined ? `${at + 1}` : shownValue(entry);
   const key = ["name", "title", "id", "label", "url", "pattern", "contact", "project", "repo", "agentId", "agent"].find(

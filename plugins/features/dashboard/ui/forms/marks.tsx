@@ -5,7 +5,7 @@ import { useForm } from "./form-context.ts";
 import { type FormPath, same, valueAt } from "./form-path.ts";
 import { kindOf, shownValue } from "./schema-kinds.ts";
 
-/** Whether a value is set or changed, and the ways back. `quiet`, and in compact forms: only what is changed is marked. */
+/** Marks of a set or changed value, with buttons to reset it. `quiet`, and in compact forms: only changed values are marked. */
 export function Marks({
   path,
   value,

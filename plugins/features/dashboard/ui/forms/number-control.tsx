@@ -5,7 +5,7 @@ import { useForm, type ValueProps } from "./form-context.ts";
 import { hintOf } from "./schema-kinds.ts";
 import { unitOf } from "./schema-units.ts";
 
-/** A number: what is typed stays as it is typed, arrows step; text that is not a number yet is handed on as it is, so that the server says what to write. */
+/** A number field: typed text stays as typed, arrows step; text that is not a number yet is passed on unchanged, so that the server reports the error. */
 export function NumberControl({ schema, value, name, control, onChange }: ValueProps) {
   const { readOnly } = useForm();
   const [typed, setTyped] = useState(() => textOf(value));

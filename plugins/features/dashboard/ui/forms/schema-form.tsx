@@ -8,7 +8,7 @@ import type { FormPath } from "./form-path.ts";
 import { ObjectFields } from "./object-fields.tsx";
 import { ValueControl } from "./value-control.tsx";
 
-/** What a form of one object takes. */
+/** Properties of the form of one object. */
 export interface SchemaFormProps extends Partial<Omit<FormSurroundings, "errors" | "parts">> {
   /** Of an object. */
   readonly schema: Schema;
@@ -26,7 +26,7 @@ const EVERYTHING = () => true;
 const TOP: FormPath = [];
 const PARTS: FormParts = { Value: ValueControl, Fields: ObjectFields };
 
-/** A form of one object as its schema describes it. What is left empty is left out of the value; nothing is checked here: errors come from the server. */
+/** Form of one object, generated from its schema. Empty fields are omitted from the value; nothing is validated here: errors come from the server. */
 export function SchemaForm({
   schema,
   value,

@@ -14,7 +14,7 @@ export interface Branch {
 
 const LONG = /prompt|description|instructions|summary$|^text$|code|script/i;
 
-/** What kind of control a schema gets; `key` tells long texts from short ones. */
+/** Returns the kind of control of a schema; `key` distinguishes long texts from short ones. */
 export function kindOf(schema: Schema, key = ""): FieldKind {
   if (schema.secret === true) return "secret";
   if (schema.enum !== undefined || schema.const !== undefined) return "enum";
@@ -86,7 +86,7 @@ function tagOf(branches: readonly Schema[]): string | undefined {
 
 const constantOf = (schema: Schema | undefined): unknown => schema?.const ?? (schema?.enum?.length === 1 ? schema.enum[0] : undefined);
 
-/** Which branch a value is of: by its tag, else by its type; the first one where nothing tells. */
+/** Returns the branch of a value: by its tag, else by its type; the first one if neither decides. */
 export function branchOf(branches: readonly Branch[], value: unknown): number {
   const tagged = branches.findIndex(({ tag }) => tag !== undefined && isFields(value) && value[tag[0]] === tag[1]);
   if (tagged !== -1 || branches[0]?.tag !== undefined) return Math.max(tagged, 0);
@@ -157,7 +157,7 @@ export function shownValue(value: unknown): string {
   return isFields(value) ? (Object.keys(value).length === 0 ? "none" : JSON.stringify(value)) : String(value);
 }
 
-/** What of a schema stands under its control: its description, its range and its default. */
+/** Returns the help below a control: the schema's description, range and default. */
 export function helpOf(schema: Schema): string {
   const { description = "" } = schema;
   const words = description === "" ? "" : `${description.charAt(0).toUpperCase()}${description.slice(1).replace(/\.$/, "")}.`;

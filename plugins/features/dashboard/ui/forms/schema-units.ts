@@ -10,7 +10,7 @@ const UNITS: readonly (readonly [RegExp, string])[] = [
   [/bytes$/i, "bytes"],
 ];
 
-/** What a number counts, by the end of its key, or by the first words of its description. */
+/** Returns the unit of a number, by the end of its key, or by the first words of its description. */
 export function unitOf(key: string, { description = "" }: Schema): string {
   const [, unit] = UNITS.find(([end]) => end.test(key)) ?? [];
   if (unit !== undefined) return unit;

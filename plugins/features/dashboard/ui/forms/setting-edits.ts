@@ -10,8 +10,8 @@ export interface Change {
 }
 
 /**
- * What makes `after` of `before`, as few and as deep changes as possible, so that everything beside them stays as its author wrote it. Made
- * one after the other they give `after`; entries that leave a list go from its end on.
+ * Returns the changes from `before` to `after`, as few and as deep as possible, so that everything beside them keeps its formatting. Applied one
+ * after the other they give `after`; entries are removed from the end of a list.
  */
 export function changesBetween(before: unknown, after: unknown, path: FormPath = []): readonly Change[] {
   if (same(before, after)) return [];
@@ -71,12 +71,12 @@ export interface Conflict {
   readonly theirs: unknown;
 }
 
-/** What became of one's changes on a document that somebody else has changed. */
+/** Result of merging one's changes into a concurrently changed document. */
 export interface Merged {
   /** Their document with one's changes that do not touch theirs. */
   readonly value: unknown;
   readonly conflicts: readonly Conflict[];
-  /** What they changed. */
+  /** Their changes. */
   readonly theirs: readonly Change[];
 }
 

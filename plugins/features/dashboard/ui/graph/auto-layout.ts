@@ -12,10 +12,10 @@ export const PORT_GAP = 22;
 const COLUMN = NODE_WIDTH + 112;
 const ROW_GAP = 48;
 
-/** How high a node is: one with many ports is higher. */
+/** Returns the height of a node: one with many ports is higher. */
 export const heightOf = (ports: number): number => Math.max(NODE_HEIGHT, Math.ceil((ports * PORT_GAP + 4) / GRID) * GRID);
 
-/** How high a node of a graph is. */
+/** Returns the height of a node of a graph. */
 export const nodeHeight = (node: GraphNode, graph: Pick<Graph, "edges">): number => heightOf(drawnPorts(node, graph).side.length);
 
 /** Places for all nodes: in columns by how many steps lead to them, in each column beside what leads to them. Edges that lead back count for nothing. */
@@ -88,7 +88,7 @@ function placed(columns: readonly (readonly string[])[], graph: Graph, before: R
 /** On the grid. */
 export const snapped = (value: number): number => Math.round(value / GRID) * GRID;
 
-/** The places that are stored, and for other nodes the ones of the layout, below what is stored. */
+/** Returns the stored places, and places of the layout for other nodes, below the stored ones. */
 export function completePlaces(graph: Graph, stored: Places): Places {
   const missing = graph.nodes.filter(({ id }) => !stored.has(id));
   if (missing.length === 0) return stored;

@@ -7,7 +7,7 @@ import { edgeKey, type Graph, type GraphNode, type Places, portOf } from "./grap
 import { factsOf, nameOf } from "./node-facts.ts";
 import { drawnPorts } from "./ports.ts";
 
-/** What nodes are drawn from. */
+/** Inputs of drawing the nodes. */
 export interface NodeSources {
   readonly graph: Graph;
   readonly places: Places;
@@ -17,7 +17,7 @@ export interface NodeSources {
   readonly onAdd?: ((id: string, port: string) => void) | undefined;
 }
 
-/** The nodes of a graph as the library draws them, in the order of the flow, which is that of Tab. What is the same as before stays the same object. */
+/** Converts the nodes of a graph for the library, in the order of the flow, which is that of Tab. Unchanged nodes stay the same objects. */
 export function flowNodes({ graph, places, marks, findings, selected, onAdd }: NodeSources, before: readonly FlowNode[]): FlowNode[] {
   const old = new Map(before.map((node) => [node.id, node]));
   const chosen = new Set(selected);

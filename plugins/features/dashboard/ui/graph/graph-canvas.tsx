@@ -25,7 +25,7 @@ import { type FlowEdge, WorkflowEdge } from "./graph-edge.tsx";
 import { type FlowNode, type NodeMark, WorkflowNode } from "./graph-node.tsx";
 import type { Graph, Places } from "./graph-types.ts";
 
-/** What a person may do in a graph besides looking at it. */
+/** Operations of a person on a graph besides viewing it. */
 export interface GraphEditing {
   /** Nodes stand elsewhere now. */
   onMove(places: Places): void;
@@ -36,7 +36,7 @@ export interface GraphEditing {
   onDropKind(kind: string, at: readonly [x: number, y: number]): void;
 }
 
-/** What a graph is drawn from. */
+/** Properties of a graph. */
 export interface GraphCanvasProps {
   readonly graph: Graph;
   /** Of all its nodes. */
@@ -213,7 +213,7 @@ function Canvas(props: GraphCanvasProps) {
   );
 }
 
-/** What a chosen node is told of above the graph comes later, and pushes the graph away: for so many frames it is brought back. */
+/** Content above the graph about the selected node appears later, and pushes the graph away: scroll it back for this many frames. */
 const SETTLES_FRAMES = 60;
 
 function keepInSight(frame: Element | null, focused: Element, left = SETTLES_FRAMES): void {

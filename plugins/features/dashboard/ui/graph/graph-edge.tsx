@@ -2,7 +2,7 @@ import { BaseEdge, type Edge, type EdgeProps, getBezierPath, Position } from "@x
 import { memo } from "react";
 import { classes } from "../kit/class-names.ts";
 
-/** What a drawn edge is made of. */
+/** Data of a drawn edge. */
 export interface EdgeData extends Record<string, unknown> {
   readonly port: string;
   /** In a drawn run: whether it went along here. */
@@ -15,7 +15,7 @@ export type FlowEdge = Edge<EdgeData, "workflow">;
 /** Of what can be grasped around a port, as graph.css has it. */
 const PORT_WIDTH = 24;
 const PORT_HEIGHT = 20;
-/** How far above its ends an edge goes back. */
+/** Distance of a backward edge above its ends. */
 const WAY_BACK = 48;
 const FAULTS: ReadonlySet<string> = new Set(["error", "timeout"]);
 

@@ -8,14 +8,14 @@ import type { GraphNode } from "./graph-types.ts";
 import { factsOf, nameOf } from "./node-facts.ts";
 import type { DrawnPorts } from "./ports.ts";
 
-/** What became of a node in a run. */
+/** State of a node in a run. */
 export interface NodeMark {
   readonly state: State;
   /** Beside the state: until when, which try. */
   readonly note?: string;
 }
 
-/** What a drawn node is made of; the same object as long as nothing of it changes. */
+/** Data of a drawn node; the same object while it is unchanged. */
 export interface NodeData extends Record<string, unknown> {
   readonly node: GraphNode;
   readonly ports: DrawnPorts;

@@ -40,8 +40,8 @@ export const portOf = ({ fromPort = "out" }: GraphEdge): string => fromPort;
 export const edgeKey = (edge: GraphEdge): string => `${edge.from}.${portOf(edge)}>${edge.to}`;
 
 /**
- * What of a value can be drawn. `whole` is false where it holds more than that, such as a node without an id: then a change of the graph
- * would take something away.
+ * Returns the drawable part of a value. `whole` is false if it contains more than that, such as a node without an id: then a change of the graph
+ * would lose something.
  */
 export function readGraph(value: unknown): { readonly definition: GraphDefinition; readonly whole: boolean } {
   if (!isRecord(value)) return { definition: { nodes: [], edges: [] }, whole: false };
@@ -82,14 +82,14 @@ export function bodyOf(node: GraphNode | undefined): Graph | undefined {
   return { nodes: [], edges: [], ...body } as Graph;
 }
 
-/** The graph at a scope; undefined where there is none any more. */
+/** Returns the graph at a scope; undefined if it no longer exists. */
 export function graphAt(definition: Graph, scope: Scope): Graph | undefined {
   let graph: Graph | undefined = definition;
   for (const id of scope) graph = bodyOf(graph?.nodes.find((node) => node.id === id));
   return graph;
 }
 
-/** Where a node stands; undefined where there is none of this id. */
+/** Returns the scope of a node; undefined for an unknown id. */
 export function scopeOf(definition: Graph, id: string): Scope | undefined {
   if (definition.nodes.some((node) => node.id === id)) return [];
   for (const node of definition.nodes) {

@@ -1,7 +1,7 @@
 import { GRAPH } from "../words/graph.ts";
 import { bodyOf, type GraphNode } from "./graph-types.ts";
 
-/** What people call a node. */
+/** Returns the display name of a node. */
 export const nameOf = ({ id, label }: GraphNode): string => (typeof label === "string" && label.trim() !== "" ? label : id);
 
 /** A node's kind and the one fact that tells it from others of its kind. */

@@ -53,7 +53,7 @@ export interface DrawnPorts {
   readonly foot: readonly string[];
 }
 
-/** What its kind gives a node, and what edges use beside that. */
+/** Returns the ports of a node: those of its kind, and others that edges use. */
 export function drawnPorts(node: GraphNode, { edges }: Pick<Graph, "edges">): DrawnPorts {
   const known = portsOf(node).ports;
   const used = edges.filter(({ from }) => from === node.id).map(portOf);

@@ -36,7 +36,7 @@ export function WorkflowGraph({ definition, layout, marks, taken, selected, onSe
     const at = selected === undefined ? undefined : scopeOf(whole, selected);
     if (at === undefined) return;
     setScope((now) => (now.join("/") === at.join("/") ? now : at));
-    // What was clicked is in sight already, and stays under the pointer.
+    // A clicked node is visible already, and must stay under the pointer.
     if (clicked.current !== selected) setWish((now) => now + 1);
     clicked.current = undefined;
   }, [selected, whole]);

@@ -2,7 +2,7 @@ import type { ButtonHTMLAttributes, MouseEvent, Ref } from "react";
 import { classes } from "./class-names.ts";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** What a button takes besides what every button does. */
+/** Properties of a button besides the standard ones. */
 export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "type"> {
   /** `primary`: the one of a page. `plain`: no border. Default: a border. */
   readonly kind?: "primary" | "danger" | "plain";

@@ -4,7 +4,7 @@ import { Button } from "./button.tsx";
 import { classes } from "./class-names.ts";
 import { copyText } from "./values.tsx";
 
-/** How many lines of a long text are shown at first. */
+/** Number of lines of a long text that are shown at first. */
 const SHOWN = 40;
 
 /** A text or a value in fixed width: pretty where it is JSON, wrapped or not, copied by a button. Long ones show their last lines first. */

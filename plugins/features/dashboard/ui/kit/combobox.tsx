@@ -14,7 +14,7 @@ export interface Option {
 
 const MOST_SHOWN = 200;
 
-/** A value out of many: typed, and chosen from those that fit. With `free`, what is typed counts as well. */
+/** A combobox: one value out of many, filtered by the typed text. With `free`, the typed text counts as well. */
 export function Combobox({
   options,
   value,

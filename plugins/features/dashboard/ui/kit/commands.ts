@@ -29,5 +29,5 @@ export function useCommand(command: Command): void {
   }, [id]);
 }
 
-/** The commands of what is shown now, for the palette. */
+/** Commands of the shown page, for the palette. */
 export const knownCommands = (): readonly Command[] => [...commands.values()].map((command) => command());

@@ -2,7 +2,7 @@ import { KIT } from "../words/kit.ts";
 import { classes } from "./class-names.ts";
 import { type DifferenceLine, differenceOf } from "./line-difference.ts";
 
-/** What a change adds and removes, line by line, with the words for those who hear it; equal stretches are folded. */
+/** Added and removed lines of a change, with words for screen readers; equal stretches are folded. */
 export function Difference({ before, after, label }: { readonly before: string; readonly after: string; readonly label?: string }) {
   const lines = differenceOf(before, after);
   if (lines.every(({ kind }) => kind === "same")) return <p className="kit-state">{KIT.equal}</p>;

@@ -4,14 +4,14 @@ import { Button } from "./button.tsx";
 import { classes } from "./class-names.ts";
 import { Icon } from "./icon.tsx";
 
-/** What a control in a field must carry, so that label, hint and error are told with it. */
+/** Attributes of a control in a field that connect it with label, hint and error for screen readers. */
 export interface FieldControl {
   readonly id: string;
   readonly "aria-describedby": string | undefined;
   readonly "aria-invalid": true | undefined;
 }
 
-/** A label, its control, one sentence about it and what is wrong. */
+/** A label, its control, one sentence about it and its error. */
 export function Field({
   label,
   hint,
@@ -21,7 +21,7 @@ export function Field({
 }: {
   readonly label: ReactNode;
   readonly hint?: ReactNode;
-  /** What to write, with an example. */
+  /** Instruction to fix it, with an example. */
   readonly error?: ReactNode;
   children(control: FieldControl): ReactNode;
   readonly className?: string;

@@ -62,7 +62,7 @@ const ALIASES: Readonly<Record<string, State>> = {
   open: "waiting",
 };
 
-/** The state that a word of the API means; what is not known counts as waiting. */
+/** Returns the state of a word of the API; an unknown one counts as waiting. */
 export const stateOf = (word: string): State => (word in SHAPES ? (word as State) : (ALIASES[word] ?? "waiting"));
 
 /** A state as shape, colour and word. The word stands beside it with `word`, else only those who hear the page get it. */
@@ -78,7 +78,7 @@ export function Glyph({ state, word = false, label }: { readonly state: State; r
   );
 }
 
-/** How an agent stands. */
+/** State of an agent. */
 export type PresenceState = keyof typeof PRESENCES;
 
 const MARKS: Readonly<Record<PresenceState, ReactElement>> = {

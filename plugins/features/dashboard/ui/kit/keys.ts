@@ -8,7 +8,7 @@ export interface KeyEntry {
   readonly scope: string;
 }
 
-/** What a key does; with a title it stands in the list of keys. Answering `false` leaves the key to others. */
+/** Handler of a key; with a title it appears in the list of keys. Returning `false` passes the key on. */
 export type KeyHandler = ((event: KeyboardEvent) => unknown) | { readonly title: string; run(event: KeyboardEvent): unknown };
 
 interface Layer {

@@ -23,12 +23,12 @@ export function Menu({
   inRow = false,
 }: {
   readonly items: readonly MenuItem[];
-  /** What the button shows. */
+  /** Content of the button. */
   readonly trigger: ReactNode;
   /** Name of the button where `trigger` is no text. */
   readonly label?: string;
   readonly className?: string;
-  /** It belongs to a row of a list: Tab does not stop there, `.` in the list opens it, and the list gets the focus back. */
+  /** The menu belongs to a row of a list: Tab skips it, `.` in the list opens it, and the list gets the focus back. */
   readonly inRow?: boolean;
 }) {
   const id = useId();

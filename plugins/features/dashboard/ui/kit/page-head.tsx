@@ -22,7 +22,7 @@ export function PageHead({
   readonly crumbs?: readonly { readonly label: string; readonly to: string }[];
   /** Beside the title: a state, a moment. */
   readonly note?: ReactNode;
-  /** What can be done, the primary button last. */
+  /** Actions, the primary button last. */
   readonly children?: ReactNode;
 }) {
   const element = useSyncExternalStore(

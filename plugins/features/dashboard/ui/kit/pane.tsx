@@ -11,7 +11,7 @@ export function Panes({ children, shown = 0, className }: { readonly children: R
   );
 }
 
-/** One pane: a sticky head and what scrolls below it. Its width is the page's CSS (`flex`), else it takes what is left. */
+/** One pane: a sticky head and scrolling content. Its width comes from the page's CSS (`flex`), else it takes the remaining space. */
 export function Pane({
   title,
   count,

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from "react";
 
-/** What the lengths of the design are given for. */
+/** Root font size for which the design's lengths are given. */
 const DESIGN_PX = 16;
 
 const listeners = new Set<() => void>();
@@ -26,7 +26,7 @@ function watch(): void {
   }).observe(ruler);
 }
 
-/** How much larger than the design's the reader has set the text: lengths that scripts count with are multiplied by it. */
+/** Scale of the reader's text size against the design's: lengths in scripts are multiplied by it. */
 export function useTextScale(): number {
   return useSyncExternalStore(
     (listener) => {

@@ -9,8 +9,8 @@ const PATIENCE_MS = 150;
 const SLOW_MS = 5_000;
 
 /**
- * What stands where a list or a page has nothing to show: nothing for a moment, then grey rows; why it could not be read; what appears here
- * and how it comes; or what the filter leaves out. Gives `children` when there is something.
+ * Placeholder of an empty list or page: nothing for a moment, then grey rows; the error; a description of future content; or a hint about the filter.
+ * Shows `children` otherwise.
  */
 export function StateView({
   loading = false,
@@ -27,11 +27,11 @@ export function StateView({
   readonly loading?: boolean;
   readonly slow?: boolean;
   readonly error?: ApiError | undefined;
-  /** What appears here, how it comes, one button: where there is nothing at all. */
+  /** Description of the future content, with one button: for a completely empty page. */
   readonly empty?: ReactNode;
   /** The filter that nothing matches, with the way to clear it. */
   readonly none?: { readonly filter: ReactNode; onClear(): void } | undefined;
-  /** What is read, for the sentence of the error: "The runs". */
+  /** Subject of the error's sentence: "The runs". */
   readonly what?: string;
   onRetry?(): void;
   /** Stops the reading, once it has taken long. */

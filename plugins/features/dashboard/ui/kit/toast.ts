@@ -2,7 +2,7 @@
 export interface Toast {
   readonly id: number;
   readonly text: string;
-  /** What the source said. */
+  /** Message of the source. */
   readonly cause?: string;
   readonly action?: { readonly label: string; run(): void };
   /** `done` goes after 6 s unless it is looked at; `error` stays. */

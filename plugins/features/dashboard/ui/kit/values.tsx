@@ -7,7 +7,7 @@ import { ago, bytes, cost, count, duration, when } from "./figures.ts";
 type Moment = number | string;
 const timeOf = (at: Moment): number => (typeof at === "number" ? at : Date.parse(at));
 
-/** How long ago or until when, kept up to date; the moment itself in the tip. With `clock` as time of day. */
+/** Relative time, kept up to date; the exact time in the tooltip. With `clock` as time of day. */
 export function Ago({ at, clock = false }: { readonly at: Moment; readonly clock?: boolean }) {
   const time = timeOf(at);
   const now = useNow(!clock);
@@ -20,7 +20,7 @@ export function Ago({ at, clock = false }: { readonly at: Moment; readonly clock
   );
 }
 
-/** How long something took, or how long it has been going on since `from`. */
+/** A duration, or the time since `from`. */
 export function Duration({ ms, from, to }: { readonly ms?: number | undefined; readonly from?: Moment | undefined; readonly to?: Moment | undefined }) {
   const runs = ms === undefined && to === undefined && from !== undefined;
   const now = useNow(runs);

@@ -3,7 +3,7 @@ import { classes } from "./class-names.ts";
 import { useKeys } from "./keys.ts";
 import { useTextScale } from "./root-font.ts";
 
-/** What a page may ask of a list. */
+/** Operations of a page on a list. */
 export interface VirtualListHandle {
   /** Brings a row into sight. */
   reveal(index: number): void;
@@ -12,7 +12,7 @@ export interface VirtualListHandle {
   atRest(): boolean;
 }
 
-/** What a list takes. */
+/** Properties of a list. */
 export interface VirtualListProps {
   readonly count: number;
   /** All rows are as high, in px of the design: they grow with the root's font; where the pointer is a finger, they are at least 44 px. */

@@ -96,7 +96,7 @@ async function loaded<T>(load: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Boards are the first page, by contract; where there is none, what happens is. */
+/** Boards are the first page, by contract; without boards, the live page. */
 function useHome(path: string): void {
   const { data } = useMe();
   const boardless = data !== undefined && !data.has.boards;

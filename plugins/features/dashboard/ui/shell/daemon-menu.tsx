@@ -6,7 +6,7 @@ import { Menu, type MenuItem } from "../kit/menu.tsx";
 import { SHELL } from "../words/shell.ts";
 import { setTheme, type Theme, useTheme } from "./theme.ts";
 
-/** Which daemon is shown, the colours, the keys, signing out: for the menu at the foot of the rail. */
+/** Menu at the foot of the rail: the shown daemon, colours, keys, signing out. */
 export function useDaemonItems(onKeys: () => void): readonly MenuItem[] {
   const { data: me } = useOwnMe();
   const shown = session.daemon();

@@ -7,7 +7,7 @@ export interface LastRun {
   readonly waitsForPerson?: true;
 }
 
-/** What stands at the right of a workflow's line: how its newest run is; one that waits for a person is not shown as at work. */
+/** State at the right of a workflow's line: that of its newest run; one that waits for a person is not shown as running. */
 export function lastRun([newest]: readonly LastRun[] = []): { readonly note: string; readonly state: State } | undefined {
   if (newest === undefined) return undefined;
   const status = newest.waitsForPerson === true ? "waiting" : newest.status;

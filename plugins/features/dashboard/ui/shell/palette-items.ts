@@ -18,12 +18,12 @@ export interface PaletteItem {
   readonly note?: string | undefined;
   readonly state?: State | undefined;
   readonly key?: string | undefined;
-  /** Whose line it is: its mark stands before the title. */
+  /** Agent of the line: its mark precedes the title. */
   readonly agent?: string | undefined;
   run(): void;
 }
 
-/** Which lines are looked for: all, or by the first character that was typed. */
+/** Kind of searched lines: all, or by the first character typed. */
 export type PaletteMode = "all" | "commands" | "agents" | "work";
 
 const MODES: Readonly<Record<string, PaletteMode>> = { ">": "commands", "@": "agents", "#": "work" };

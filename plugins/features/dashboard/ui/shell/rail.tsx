@@ -9,7 +9,7 @@ import { SHELL } from "../words/shell.ts";
 import { DaemonMenu, useDaemonItems } from "./daemon-menu.tsx";
 import { PAGES, type Page } from "./pages.ts";
 
-/** Which page of the rail an address belongs to. */
+/** Whether an address belongs to a page of the rail. */
 const isOf = ({ path }: Page, now: string) => now === path || (path !== "/" && now.startsWith(`${path}/`));
 
 /** The pages at the left, folded to icons or not; at its foot the daemon and what belongs to the person. */
@@ -41,7 +41,7 @@ export function Rail({ onFold, onKeys }: { onFold(): void; onKeys(): void }) {
   );
 }
 
-/** What stands behind a page: requests that wait, runs that failed and were not looked at. */
+/** Counter of a page: requests that wait, failed runs that were not viewed. */
 const COUNTS: Readonly<Record<string, () => number | string | undefined>> = { "/inbox": useInboxCount, "/processes": useFailedCount };
 const NO_COUNT = () => undefined;
 

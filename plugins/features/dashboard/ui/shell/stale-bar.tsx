@@ -10,7 +10,7 @@ import { SHELL } from "../words/shell.ts";
 /** A stream that is back within that time was never missed. */
 const PATIENCE_MS = 3_000;
 
-/** Says that what is shown is of the past, since when, and when the next try is. */
+/** Warns that the shown data is stale, since when, and when the next retry is. */
 export function StaleBar() {
   const { state, since, nextTryAt } = useConnection();
   // Of a daemon behind this program, why it does not answer.

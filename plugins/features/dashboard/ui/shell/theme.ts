@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 
 const KEY = "svc.theme";
 
-/** Which colours are used. */
+/** Colour theme. */
 export type Theme = "system" | "light" | "dark";
 
 /** The chosen colours, kept in the browser. */

@@ -94,7 +94,7 @@ export const ADMIN = {
   unknownSection: "No plugin of this version reads this section. It is kept as it is.",
 } as const;
 
-/** What a JSON text may go on with. */
+/** Expected continuations of a JSON text. */
 const WANTED = {
   value: 'a value: a text in "...", a number, true, false, null, [ or {',
   name: 'a name in "..."',

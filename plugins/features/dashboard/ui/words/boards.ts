@@ -2,7 +2,7 @@ import type { Change } from "../pages/boards/board-types.ts";
 
 const named = (labels: readonly string[] = []) => labels.map((label) => `“${label}”`).join(", ");
 
-/** What a move writes at the source: `adds “doing”, removes “to do”`. Of a card whose labels are known, only what changes. */
+/** Describes the change of a move: `adds “doing”, removes “to do”`. For a card with known labels, only actual changes. */
 export function changeText({ addLabels: adds, removeLabels: removes, state }: Change = {}, labels?: readonly string[]): string {
   const addLabels = labels === undefined ? adds : adds?.filter((label) => !labels.includes(label));
   const removeLabels = labels === undefined ? removes : removes?.filter((label) => labels.includes(label));

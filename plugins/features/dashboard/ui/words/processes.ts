@@ -6,7 +6,7 @@ export function nth(number: number): string {
   return `${number}${end}`;
 }
 
-/** How a run was started, by the kind of its entry. */
+/** Origin of a run, by the kind of its entry. */
 const ENTRIES: Readonly<Record<string, string>> = {
   api: "by hand",
   cli: "on the command line",
@@ -35,7 +35,7 @@ export const PROCESSES = {
   noneOpen: "No run is open.",
   noneFailed: "No run has failed.",
   runOne: "Run a workflow...",
-  off: "Workflows are switched off: svc.json has no section `workflows`, or `workflows.enabled` is false.",
+  off: "Workflows are switched off: svc.json has no section `workflows`, or `workflows.enabled` is false. To install them: svc plugin add workflows.",
   openSetting: "Open the setting",
   choose: "Choose a run to see its steps.",
   fresh: (count: number) => `${count} new`,
@@ -122,7 +122,7 @@ export const PROCESSES = {
   },
 } as const;
 
-/** What is waited for, by the kind of the wait; `who` and `until` where they are known. */
+/** Describes a wait, by its kind; `who` and `until` if they are known. */
 export function waitText(kind: string, what = "", { until, who }: { readonly until?: string | undefined; readonly who?: string | undefined } = {}): string {
   const end = until === undefined ? "" : `, until ${until}`;
   switch (kind) {

@@ -1,4 +1,4 @@
-/** What each state is called. */
+/** Name of each state. */
 export const STATES = {
   ok: "ok",
   running: "running",
@@ -11,5 +11,5 @@ export const STATES = {
   skipped: "skipped",
 } as const;
 
-/** What each presence of an agent is called. */
+/** Name of each presence of an agent. */
 export const PRESENCES = { idle: "idle", busy: "busy", broken: "broken", off: "switched off" } as const;

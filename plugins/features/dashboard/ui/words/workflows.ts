@@ -41,7 +41,7 @@ export const WORKFLOWS = {
   showRuns: "Show its runs",
   empty: "No workflow yet. In it steps, agents and people finish one job.",
   emptyDrafts: "No draft. A draft is a workflow that cannot be started yet: made by an agent, or kept while it is drawn.",
-  off: "Workflows are switched off (workflows.enabled).",
+  off: "Workflows are switched off (workflows.enabled), or not installed: svc plugin add workflows.",
   openSetting: "Open the setting",
   editorOff: "Editing is off (workflows.editor). You can run and look.",
   origin: { "task-trace": "from a task", "workflow-absorb": "from a workflow", "llm-architect": "by an agent" } as Readonly<Record<string, string>>,

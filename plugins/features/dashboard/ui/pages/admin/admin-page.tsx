@@ -23,6 +23,7 @@ import { type Draft, useDraft } from "./draft.ts";
 import { ItemPane } from "./item-pane.tsx";
 import { aboveOf, markOf } from "./item-parts.tsx";
 import { useLiveFacts } from "./live-facts.ts";
+import { idOfOffered, OfferedList, OfferedPane } from "./offered-part.tsx";
 import { SaveBar } from "./save-bar.tsx";
 import { SaveDialog } from "./save-dialogs.tsx";
 import { countBelow, type Item, itemsOf, placeOf, TABS, type TabId, tabOf } from "./tab-items.ts";
@@ -162,6 +163,9 @@ function SettingsTab({ tab, draft, hash }: { readonly tab: TabId; readonly draft
   const [, named, rest] = hash.split("/");
   const wanted = filter.trim().toLowerCase();
   const shown = items.filter(({ id, label }) => `${id} ${label}`.toLowerCase().includes(wanted));
+  const offered = facts.offered ?? [];
+  const offer = offered.find((channel) => idOfOffered(channel) === named);
+  const offers = offered.filter(({ name, product = "", summary }) => `${name} ${product} ${summary}`.toLowerCase().includes(wanted));
   const inDocument = tab === "advanced" && (named === undefined || named === "document");
   const open = items.find(({ id }) => id === named) ?? (inDocument ? undefined : named === undefined ? items[0] : undefined);
   const select = (id: string) => navigate(`#${tab}/${encodeURIComponent(id)}`);
@@ -177,7 +181,7 @@ function SettingsTab({ tab, draft, hash }: { readonly tab: TabId; readonly draft
       {`${ADMIN.add[tab as AddTab]}...`}
     </Button>
   ) : undefined;
-  const nothing = items.length === 0 && tab !== "advanced";
+  const nothing = items.length === 0 && offered.length === 0 && tab !== "advanced";
   const list = (
     <Pane className="admin-list" label={TAB_TITLES[tab]} flush actions={<SearchBox value={filter} onChange={setFilter} label={ADMIN.filter} />}>
       <ul className="admin-items">
@@ -206,12 +210,15 @@ function SettingsTab({ tab, draft, hash }: { readonly tab: TabId; readonly draft
           />
         ))}
       </ul>
+      {offers.length > 0 && <OfferedList channels={offers} selected={offer} onOpen={select} />}
       {nothing && <p className="kit-state">{ADMIN.nothing[tab]}</p>}
       {add !== undefined && <div className="admin-add">{add}</div>}
     </Pane>
   );
   const detail = inDocument ? (
     <DocumentPane draft={draft} path={rest === undefined ? undefined : decodeURIComponent(rest)} />
+  ) : offer !== undefined ? (
+    <OfferedPane channel={offer} />
   ) : open === undefined ? (
     <Pane label={ADMIN.pick}>
       <p className="kit-state">{nothing ? ADMIN.nothing[tab] : ADMIN.pick}</p>

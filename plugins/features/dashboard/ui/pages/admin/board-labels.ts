@@ -12,7 +12,7 @@ export interface SourceLabel {
   readonly description?: string;
 }
 
-/** What the source of the edited board says of its labels. */
+/** Labels that the source of the edited board reports. */
 export interface BoardLabels {
   readonly source: string;
   readonly labels?: readonly SourceLabel[];
@@ -35,7 +35,7 @@ export function useBoardLabels(document: unknown, path: FormPath): BoardLabels |
   return { source: type, ...data, ...(error === undefined ? {} : { error }), loading, reload };
 }
 
-/** What fields may name: labels of the source for those of a board (columns, decorations, the one that all cards have), else what `others` say. */
+/** Targets of references: labels of the source for those of a board (columns, decorations, the one that all cards have), else `others`. */
 export function useLabelReferences(
   labels: readonly SourceLabel[] | undefined,
   others: NonNullable<FormSurroundings["references"]>,

@@ -7,7 +7,7 @@ import type { Column } from "../boards/board-types.ts";
 import { type SourceLabel, useBoardLabels } from "./board-labels.ts";
 import type { Draft } from "./draft.ts";
 
-/** The six columns of a board with their labels, chosen from those that the source has; what is typed counts as well. */
+/** The six columns of a board with their labels, chosen from those of the source; typed text counts as well. */
 export function BoardPart({ path, draft }: { readonly path: FormPath; readonly draft: Draft }) {
   const known = useBoardLabels(draft.document, path);
   if (known === undefined) return <p className="admin-facts meta">{BOARD_PART.noProject}</p>;
@@ -89,7 +89,7 @@ function ColumnLabel({ row, labels, onChange }: { readonly row: Column; readonly
   );
 }
 
-/** The columns as the document has them, with what is left out; the usual ones where it has none. */
+/** Returns the columns of the document, completed; the usual ones without any. */
 function columnsIn(written: unknown, usual: readonly Column[] | undefined): readonly Column[] {
   if (!Array.isArray(written)) return usual ?? [];
   return written.filter(isFields).map((column) => {

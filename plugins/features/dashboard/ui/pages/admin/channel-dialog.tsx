@@ -72,7 +72,7 @@ export function ConnectDialog({
           expect: revision,
         });
       await draft.reread();
-      // They are kept now: none stays in the page.
+      // The credentials are stored now: clear them from the page.
       setValues({});
       setPhase("watching");
     } catch (error) {
@@ -118,7 +118,7 @@ export function ConnectDialog({
   const server = form.data?.server === undefined ? undefined : valueAt(draft.document, [...section, ...serverAt]);
   const busy = phase === "writing" || phase === "watching";
   const { pair } = form.data ?? {};
-  // Its plugin runs: what is left is the phone.
+  // Its plugin runs: only the phone is missing.
   const on = ["ready", "connecting", "down"];
   const pairs = pair !== undefined && (phase === "asking" ? on.includes(channel.state) : done !== undefined && on.includes(done.state));
   const linked = useCallback(() => {

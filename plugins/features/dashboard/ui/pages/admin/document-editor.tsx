@@ -15,14 +15,14 @@ interface Finding {
 }
 
 /**
- * svc.json as text that can be typed in. What it says becomes the draft: it is tried, compared and saved as the forms are, and what is wrong
- * stands at its line. Values count; comments and spacing stay as the file has them.
+ * Editor of svc.json as text. Its value becomes the draft: it is tried, compared and saved as the forms are, and errors appear at their lines. Only
+ * values count; the file keeps its comments and spacing.
  */
 export function DocumentEditor({ draft, line }: { readonly draft: Draft; readonly line: number }) {
   const { base, document, changes, put, errors, broken } = draft;
   const [text, setText] = useState(() => (changes.length === 0 ? (base.text ?? "") : JSON.stringify(document, null, 2)));
   const field = useRef<HTMLTextAreaElement>(null);
-  // What is written in the file now, or was discarded: the text follows. One's own typing is left alone.
+  // The file was written, or the draft discarded: update the text, unless the person is typing.
   const typed = useRef(false);
   useEffect(() => {
     if (changes.length === 0 && !broken) typed.current = false;

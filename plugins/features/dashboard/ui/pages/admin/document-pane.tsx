@@ -12,7 +12,7 @@ import { linesByPath } from "./document-lines.ts";
 import type { Draft } from "./draft.ts";
 import { placeOf } from "./tab-items.ts";
 
-/** The file as it stands, line by line, with what is wrong at its line; opened at the line of a path. */
+/** The current file, line by line, with errors at their lines; opened at the line of a path. */
 export function DocumentPane({ draft, path }: { readonly draft: Draft; readonly path: string | undefined }) {
   const { base } = draft;
   const [editing, setEditing] = useState(false);

@@ -8,7 +8,7 @@ export interface TextProblem {
   readonly column: number;
 }
 
-/** What a text of svc.json says; comments are allowed, as the daemon allows them. */
+/** Parses a text of svc.json; comments are allowed, as in the daemon. */
 export function readText(text: string): { readonly value: Readonly<Record<string, unknown>> } | { readonly problem: TextProblem } {
   const bare = withoutComments(text);
   try {

@@ -9,7 +9,7 @@ import type { FormError } from "../../forms/form-context.ts";
 import { type FormPath, pathText, valueAt, withValue } from "../../forms/form-path.ts";
 import { type Change, type Conflict, changesBetween, editsOf, mergeChanges } from "../../forms/setting-edits.ts";
 
-/** What somebody else wrote while this page had changes of its own. */
+/** A concurrent change, made while this page had changes of its own. */
 export interface TheirWork {
   readonly theirs: readonly Change[];
   readonly conflicts: readonly Conflict[];
@@ -26,7 +26,7 @@ export interface Draft {
   /** As the page has it. */
   readonly document: unknown;
   readonly changes: readonly Change[];
-  /** What is wrong with the document as the page has it, as far as it was checked. */
+  /** Errors of the page's document, as far as it was checked. */
   readonly errors: readonly FormError[];
   readonly readAt: number;
   readonly theirWork: TheirWork | undefined;
@@ -83,7 +83,7 @@ export function useDraft(): Draft {
   }, []);
 
   const { reread, stop } = useFile(take, setError);
-  // What could not be read may be there for another token, or when the daemon is back.
+  // Retry with another token, or when the daemon is back.
   const missing = base === undefined && !isCancelled(error);
   useEffect(() => {
     if (!missing) return undefined;
@@ -128,7 +128,7 @@ export function useDraft(): Draft {
     return answer;
   }, [changes, base, orMerge]);
 
-  // What was left is checked a moment later; the newest answer counts.
+  // Debounce the check; the newest answer wins.
   useEffect(() => {
     if (changes.length === 0) {
       setChecked(undefined);
@@ -146,7 +146,7 @@ export function useDraft(): Draft {
       setDocument(base?.document ?? {});
       now.current = { base, document: base?.document ?? {} };
       await reread();
-      // What the daemon runs is another thing now; the page does not wait to hear of it.
+      // The daemon's configuration has changed: reload without waiting for an event.
       reloadAll();
       return report;
     },
@@ -158,7 +158,7 @@ export function useDraft(): Draft {
     [checked, base],
   );
   return {
-    // What is read again stays in sight meanwhile, and so does what is typed in it.
+    // Keep the shown data and typed text during a reload.
     loading: (base === undefined && error === undefined) || (schema.data === undefined && schema.loading),
     slow: schema.slow,
     error: (base === undefined ? error : undefined) ?? (schema.data === undefined ? schema.error : undefined),
@@ -208,5 +208,5 @@ function useFile(take: (next: SettingsDocument) => void, failed: (cause: ApiErro
 /** For the check alone: whether a reference is meant is asked when it is saved. */
 const referencePaths = (changes: readonly Change[]): ReadonlySet<string> => new Set(changes.map(({ path }) => pathText(path)));
 
-/** What stands at a path of the file and of the page. */
+/** Returns the values of file and page at a path. */
 export const bothAt = ({ base, document }: Draft, path: FormPath) => ({ saved: valueAt(base.document, path), value: valueAt(document, path) });

@@ -18,7 +18,7 @@ import { countBelow, type Item } from "./tab-items.ts";
 
 type Filter = "all" | "set" | "changed";
 
-/** One entry of a tab: what is special of it above, its settings below. */
+/** One entry of a tab: its special parts above, its settings below. */
 export function ItemPane({ item, draft, above, onRemoved }: { readonly item: Item; readonly draft: Draft; readonly above?: ReactNode; onRemoved(): void }) {
   const { path, schema } = item;
   const [filter, setFilter] = useState<Filter>("all");
@@ -30,7 +30,7 @@ export function ItemPane({ item, draft, above, onRemoved }: { readonly item: Ite
   const isSet = (one: Field) => valueAt(draft.document, one.path) !== undefined && !same(valueAt(draft.document, one.path), one.usual);
   const changed = draft.changes.map((change) => pathText(change.path));
   const isChanged = (one: FormPath) => changed.some((text) => overlap(readPath(text), one));
-  // What a filter showed stays until the filter changes, also when it is reset.
+  // Fields shown by a filter stay until the filter changes, even when they are reset.
   const choose = (next: Filter) => {
     const fits = fields.filter((one) => (next === "set" ? isSet(one) : isChanged(one.path)));
     setKept(new Set(fits.map((one) => pathText(one.path))));

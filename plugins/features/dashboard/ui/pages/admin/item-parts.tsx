@@ -17,7 +17,7 @@ import { WeekPart } from "./week-part.tsx";
 
 const CHANNEL_GLYPHS: Readonly<Record<string, State>> = { ready: "ok", connecting: "running", down: "failed", failed: "failed", off: "skipped" };
 
-/** How an entry of a list stands, as far as the daemon knows it. */
+/** State of an entry of a list, if the daemon knows it. */
 export function markOf(tab: TabId, { id, path }: Item, facts: LiveFacts): ReactNode {
   if (tab === "agents") {
     const agent = facts.agents?.find((one) => one.id === id);
@@ -50,7 +50,7 @@ export function markOf(tab: TabId, { id, path }: Item, facts: LiveFacts): ReactN
   return null;
 }
 
-/** What stands above the form of an entry. */
+/** Parts above the form of an entry. */
 export function aboveOf(tab: TabId, item: Item, draft: Draft, facts: LiveFacts): ReactNode {
   const value = valueAt(draft.document, item.path);
   switch (tab) {

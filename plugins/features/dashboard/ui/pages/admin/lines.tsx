@@ -4,7 +4,7 @@ import { KIT } from "../../words/kit.ts";
 
 const KINDS = { "+": "added", "-": "removed", " ": "same" } as const;
 
-/** What a change takes out of the file and puts in, with the word beside the sign. */
+/** Removed and added lines of a change, with a word beside the sign. */
 export function Lines({ lines }: { readonly lines: readonly DifferenceLine[] }) {
   if (lines.length === 0) return <p className="admin-note">{KIT.equal}</p>;
   return (

@@ -1,4 +1,4 @@
-import type { ChannelView } from "../../../admin/channel-view.ts";
+import type { ChannelView, OfferedChannel } from "../../../admin/channel-view.ts";
 import { useResource } from "../../data/resource.ts";
 import type { TabId } from "./tab-items.ts";
 
@@ -46,10 +46,12 @@ export interface AgentFacts {
   readonly access?: string;
 }
 
-/** What the daemon says of the entries of a tab, as far as it knows them. */
+/** The daemon's facts about the entries of a tab. */
 export interface LiveFacts {
   readonly agents?: readonly AgentFacts[];
   readonly channels?: readonly ChannelView[];
+  /** Absent where the daemon is of an older release. */
+  readonly offered?: readonly OfferedChannel[];
   readonly schedules?: readonly ScheduleFacts[];
   readonly webhooks?: readonly WebhookFacts[];
   readonly peers?: readonly PeerFacts[];

@@ -10,7 +10,7 @@ import { StateView } from "../../kit/state-view.tsx";
 import { Ago, Mono } from "../../kit/values.tsx";
 import { PEOPLE } from "../../words/pairing.ts";
 
-/** Who wrote to a channel for the first time and waits, and the field for the code that each of them was given. */
+/** People who wrote to a channel for the first time and wait, and the field for the code that each of them received. */
 export function PeoplePart({ path, channel }: { readonly path: string; readonly channel: string }) {
   const found = useResource<{ readonly waiting: readonly PairingRequest[] }>(path, {
     // Each person who is given a code is told of as one who is not heard yet.

@@ -7,7 +7,7 @@ import { type FormPath, isFields, valueAt } from "../../forms/form-path.ts";
 const AGENT_KEYS: ReadonlySet<string> = new Set(["agent", "agentId", "agentBinding", "defaultAgent", "defaultAgentId", "draftAgent", "reviewAgent", "via"]);
 const CHANNEL_KEYS: ReadonlySet<string> = new Set(["channel"]);
 
-/** What fields may name, by their keys: agents, channels, tiers, providers, workflows, peers. */
+/** Targets of references by the keys of fields: agents, channels, tiers, providers, workflows, peers. */
 export function useReferences(document: unknown): NonNullable<FormSurroundings["references"]> {
   const agents = useResource<{ agents: readonly { id: string; name?: string; active?: number }[] }>("/api/agents");
   const plugins = useResource<{ plugins: readonly PluginView[] }>("/api/admin/plugins");

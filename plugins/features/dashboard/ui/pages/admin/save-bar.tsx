@@ -4,7 +4,7 @@ import { Glyph } from "../../kit/glyph.tsx";
 import { ADMIN } from "../../words/admin.ts";
 import type { Draft } from "./draft.ts";
 
-/** At the foot of the page: what is wrong, what is not saved, and since when the page knows the file. */
+/** Bar at the foot of the page: errors, unsaved changes, and the age of the loaded file. */
 export function SaveBar({
   draft,
   onReview,

@@ -21,7 +21,7 @@ export function SaveDialog({
 }: {
   readonly draft: Draft;
   readonly open: boolean;
-  /** Nobody takes the file in now. */
+  /** No daemon runs that would apply the change. */
   readonly stopped: boolean;
   onClose(): void;
 }) {
@@ -125,11 +125,11 @@ export function SaveDialog({
   );
 }
 
-/** What became of a save. */
+/** Reports the result of a save. */
 export function tell(report: SettingsReport): void {
   const { reloadSkipped, restartRequired = [], failed = [], backup } = report;
   const kept = backup === undefined ? {} : { cause: ADMIN.backupAt(backup.split("/").at(-1) ?? backup) };
-  // As on the command line: nobody was there to take it in.
+  // As on the command line: no daemon was running.
   if (reloadSkipped?.startsWith("ECONNREFUSED") === true) toast({ text: ADMIN.savedStopped, ...kept });
   else if (reloadSkipped !== undefined) toast({ text: ADMIN.savedNot(reloadSkipped), kind: "error" });
   else if (restartRequired.length > 0) toast({ text: ADMIN.savedWaits(restartRequired.join(", ")), ...kept });

@@ -20,7 +20,7 @@ interface Asked {
   readonly name: string;
 }
 
-/** How credentials stand, and the dialog that replaces one or moves it to `.env`: written at once, the value shown to nobody. */
+/** States of credentials, and the dialog that replaces one or moves it to `.env`: written at once, the value is never shown. */
 export function useSecrets(draft: Draft): { readonly secrets: NonNullable<FormSurroundings["secrets"]>; readonly dialog: ReactNode } {
   const [asked, setAsked] = useState<Asked>();
   const secrets = useMemo<NonNullable<FormSurroundings["secrets"]>>(() => {

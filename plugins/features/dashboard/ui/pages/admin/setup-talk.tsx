@@ -9,7 +9,7 @@ import { PARTS } from "../../words/admin-parts.ts";
 
 const LOOK_MS = 300;
 
-/** Walks the questions that a channel's own set-up asks, one at a time, until it has written what it found out, or says what is wrong. */
+/** Asks the questions of a channel's own set-up, one at a time, until it has written the settings, or failed. */
 export function SetupTalk({
   channel,
   server: usualServer,

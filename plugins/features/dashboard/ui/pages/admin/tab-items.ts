@@ -30,7 +30,7 @@ export interface Item {
   readonly note: string;
   readonly path: FormPath;
   readonly schema: Schema;
-  /** It can be taken out. */
+  /** The entry can be removed. */
   readonly removable: boolean;
   /** A key of it whose entries stand in the list by themselves. */
   readonly without?: string;
@@ -49,7 +49,7 @@ export function schemaAt(schema: Schema, path: FormPath): Schema | undefined {
   }, schema);
 }
 
-/** What the list of a tab shows, from the document as it is edited. */
+/** Returns the entries in the list of a tab, from the edited document. */
 export function itemsOf(tab: TabId, document: unknown, schema: Schema): readonly Item[] {
   const root = ROOTS[tab];
   if (tab === "advanced") return sectionsOf(document, schema);
@@ -121,7 +121,7 @@ export function placeOf(path: FormPath, document: unknown, schema: Schema): { re
   return { tab, ...(item === undefined ? {} : { item: item.id }) };
 }
 
-/** How many of these paths lie at or below one. */
+/** Returns the number of these paths at or below one. */
 export const countBelow = (path: FormPath, paths: readonly string[]): number =>
   paths.filter((text) => {
     const one = readPath(text);

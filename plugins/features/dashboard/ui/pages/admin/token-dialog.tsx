@@ -7,7 +7,7 @@ import { Field, TextInput } from "../../kit/field.tsx";
 import { copyText } from "../../kit/values.tsx";
 import { PARTS } from "../../words/admin-parts.ts";
 
-/** What a token can hold, with what that lets its bearer do. */
+/** A scope of tokens, with the rights of their bearers. */
 export interface Scope {
   readonly name: string;
   readonly summary?: string;

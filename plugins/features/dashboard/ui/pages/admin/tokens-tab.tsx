@@ -28,7 +28,7 @@ interface TokenFacts {
 
 const PATH = "/api/admin/tokens";
 
-/** Who may come in: tokens with what they may do, a new one, and the end of one. */
+/** Tokens with their rights; creates and revokes them. */
 export function TokensTab() {
   const { data, error, loading, slow, reload, cancel } = useResource<{ tokens: readonly TokenFacts[]; scopes: readonly Scope[] }>(PATH);
   const [making, setMaking] = useState(false);
@@ -101,7 +101,7 @@ export function TokensTab() {
                   <td data-label={PARTS.ends}>{token.expiresAt === undefined ? PARTS.neverEnds : <Ago at={token.expiresAt} />}</td>
                   <td>
                     {token.status === "active" && (
-                      <Button disabledWhy={writing.why} aria-label={`${PARTS.revoke} ${token.name}`} onClick={() => setEnding(token)}>
+                      <Button disabledWhy={writing.why} aria-label={`${PARTS.revoke} ${token.name}...`} onClick={() => setEnding(token)}>
                         {`${PARTS.revoke}...`}
                       </Button>
                     )}

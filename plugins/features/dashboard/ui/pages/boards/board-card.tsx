@@ -11,7 +11,7 @@ import type { Board, Card } from "./board-types.ts";
 import { useDragged } from "./drag.tsx";
 import type { AtWork } from "./use-agents-at-work.ts";
 
-/** What happens to a card: one set of functions for all of them, so that a card is drawn again only when it changes. */
+/** Operations on a card: one set of functions for all of them, so that a card is rendered again only when it changes. */
 export interface CardActions {
   select(id: string): void;
   key(event: KeyboardEvent<HTMLElement>, id: string): void;
@@ -84,10 +84,7 @@ export const BoardCard = memo(function BoardCard({
   );
 });
 
-/**
- * What stands on a card; also what follows the pointer while it is dragged. The drag library draws every card again at each column
- * that a drag passes; what stands on them stays as it is.
- */
+/** Face of a card; also used for the drag overlay. The drag library renders every card again at each column that a drag passes; memo keeps their faces. */
 export const CardFace = memo(function CardFace({
   card,
   number,

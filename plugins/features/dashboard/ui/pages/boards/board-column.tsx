@@ -18,7 +18,7 @@ export function BoardColumn({
   readonly column: Column;
   readonly count: number;
   readonly filtered: boolean;
-  /** What a card that is held would have written here; undefined while none is held, or it is its own column. */
+  /** Change that dropping the held card here would write; undefined without one, or in its own column. */
   readonly drop: string | undefined;
   /** The card is held above it. */
   readonly over: boolean;

@@ -19,7 +19,7 @@ export interface BoardState {
   readonly truncated: boolean;
 }
 
-/** What was read, with the moves that are still under way in their targets. */
+/** Returns the loaded state, with cards of pending moves in their target columns. */
 export function readState({ readAt, columns, unplaced, truncated }: BoardItems, before?: BoardState): BoardState {
   const all = [...columns.flatMap(({ items }) => items), ...unplaced];
   const read: BoardState = {
@@ -48,7 +48,7 @@ export function endMove(state: BoardState, id: string, number: number, card: Car
   return columnOf(state, id) === card.column ? known : placed(known, id, card.column);
 }
 
-/** The source has refused, or nobody knows: the card goes back to where it was, or to where the source has it. */
+/** The source has refused, or the result is unknown: the card goes back to where it was, or to where the source has it. */
 export function failMove(state: BoardState, id: string, number: number, actual?: Card): BoardState {
   const move = state.moves.get(id);
   if (move?.number !== number) return state;

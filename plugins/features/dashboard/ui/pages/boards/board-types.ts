@@ -1,4 +1,4 @@
-/** What a move writes at the source. */
+/** Change that a move writes at the source. */
 export interface Change {
   readonly addLabels?: readonly string[];
   readonly removeLabels?: readonly string[];

@@ -5,7 +5,7 @@ import { BOARDS } from "../../words/boards.ts";
 export interface CardCommand {
   readonly id: string;
   readonly label: string;
-  /** What it writes. */
+  /** Change that it writes. */
   readonly about?: string;
   readonly key?: string;
   readonly disabledWhy?: string | undefined;

@@ -4,7 +4,7 @@ import type { HTMLAttributes, ReactNode } from "react";
 /** A press becomes a drag after so many pixels: a click selects. On touch after a moment: a swipe scrolls. */
 const MOUSE = { activationConstraint: { distance: 6 } };
 const TOUCH = { activationConstraint: { delay: 250, tolerance: 8 } };
-/** What is heard is said by the board itself, which knows the keys, too. */
+/** The board itself announces drags to screen readers, since it knows the keys, too. */
 const SILENT = {
   announcements: { onDragStart: () => undefined, onDragOver: () => undefined, onDragEnd: () => undefined, onDragCancel: () => undefined },
   screenReaderInstructions: { draggable: "" },
@@ -20,7 +20,7 @@ export function DragArea({
   onCancel,
 }: {
   readonly children: ReactNode;
-  /** What follows the pointer. */
+  /** Drag overlay. */
   readonly overlay: ReactNode;
   onStart(id: string): void;
   onOver(target: string | undefined): void;

@@ -17,7 +17,7 @@ export interface OpenMenu {
   readonly opener: HTMLElement;
 }
 
-/** What is done with the cards of a board: which is selected, which is held where, what is said of it. */
+/** Interaction with the cards of a board: selection, held card, and announcements. */
 export interface CardHand {
   readonly selected: string | undefined;
   readonly held: Held | undefined;
@@ -31,7 +31,7 @@ export interface CardHand {
   /** Moves a card; its own column and one that is unknown change nothing. */
   move(card: string, to: string | undefined): void;
   visit(card: string): void;
-  /** What a move to the column would write, for people. */
+  /** Describes the change of a move to the column, for people. */
   changeTo(card: string, to: string): string;
   titleOf(column: string | null | undefined): string;
 }

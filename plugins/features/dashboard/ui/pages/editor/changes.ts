@@ -25,7 +25,7 @@ const record = (value: object): Readonly<Record<string, unknown>> => value as Re
 export const differing = (one: object, other: object): readonly string[] =>
   [...new Set([...Object.keys(one), ...Object.keys(other)])].filter((key) => !same(record(one)[key], record(other)[key]));
 
-/** What makes one definition the other, by nodes, edges and fields; where nodes stand in the file is none. */
+/** Returns the changes between two definitions, by nodes, edges and fields; the order of nodes in the file does not count. */
 export function changesOf(before: GraphDefinition, after: GraphDefinition): readonly Change[] {
   if (before === after) return [];
   const top = differing(before, after).filter((field) => field !== "nodes" && field !== "edges");

@@ -1,7 +1,7 @@
 import { type GraphEdge, type GraphNode, graphAt, type Places, readGraph } from "../../graph/graph-types.ts";
 import type { EditorModel } from "./editor-model.ts";
 
-/** What nodes are copied as: text, so that they go to other tabs and into a file as well. */
+/** Clipboard format of nodes: text, so that they can be pasted in other tabs and into a file as well. */
 interface Copied {
   readonly svcWorkflowNodes: {
     readonly nodes: readonly GraphNode[];
@@ -21,7 +21,7 @@ export function copiedText({ definition, state: { scope, selected, places } }: E
   return JSON.stringify({ svcWorkflowNodes: { nodes, edges, places: at } } satisfies Copied);
 }
 
-/** What `copiedText` has made of nodes; undefined for any other text. */
+/** Parses the output of `copiedText`; undefined for any other text. */
 export function readCopied(text: string): { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdge[]; readonly places: Places } | undefined {
   try {
     const { svcWorkflowNodes: given } = JSON.parse(text) as Partial<Copied>;

@@ -24,7 +24,7 @@ export type Edit =
   | { readonly type: "start"; readonly scope: Scope; readonly id: string }
   | { readonly type: "top"; readonly fields: Readonly<Record<string, unknown>> };
 
-/** The definition after an edit: the same object where the edit changes nothing. What is not touched stays the same objects. */
+/** Applies an edit to a definition: returns the same object if the edit changes nothing. Untouched parts stay the same objects. */
 export function applyEdit(definition: GraphDefinition, edit: Edit): GraphDefinition {
   if (edit.type === "top") return { ...without(definition, Object.keys(edit.fields)), ...defined(edit.fields) } as GraphDefinition;
   const { scope } = edit;
@@ -116,7 +116,7 @@ export function withGraph(definition: GraphDefinition, scope: Scope, graph: Grap
   return { ...definition, nodes };
 }
 
-/** What new nodes of a kind begin with; the check says what is still to be written. */
+/** Initial fields of new nodes by kind; the check reports missing ones. */
 const BEGINNINGS: Readonly<Record<string, (id: string) => Readonly<Record<string, unknown>>>> = {
   agent: () => ({ message: "" }),
   action: () => ({ action: "", input: {} }),

@@ -18,10 +18,10 @@ import { NodePane } from "./node-pane.tsx";
 import { WorkflowPane } from "./workflow-pane.tsx";
 import { YamlPane } from "./yaml-pane.tsx";
 
-/** What is shown in the middle. */
+/** Content in the middle. */
 export type View = "graph" | "yaml" | "both";
 
-/** What the panes of the editor share. */
+/** Properties shared by the panes of the editor. */
 export interface EditorParts {
   readonly model: EditorModel;
   readonly state: EditorState;

@@ -67,13 +67,13 @@ export function EditorFrame({ model, desk }: { readonly model: EditorModel; read
     addEventListener("beforeunload", onUnload);
     return () => {
       removeEventListener("beforeunload", onUnload);
-      // Back, or another workflow: nobody was asked, so nothing is thrown away.
+      // Back, or another workflow: without a confirmation, so keep the unsaved work.
       if (!left.current && model.unsaved()) model.keepLocally();
       model.close();
     };
   }, [model]);
 
-  // What could not be checked is checked when the daemon answers again.
+  // Retry a failed check when the daemon answers again.
   useEffect(() => {
     if (connection === "connected" && model.state.checkFailed !== undefined) void model.check();
   }, [connection, model]);

@@ -14,7 +14,7 @@ const LAYOUT_MS = 800;
 const COLUMN = NODE_WIDTH + 112;
 const NOTHING: readonly string[] = [];
 
-/** What is edited, with its history, its check and where its nodes stand. The page draws `state` and calls the rest. */
+/** Edited definition with its history, its check and the places of its nodes. The page renders `state` and calls the methods. */
 export class EditorModel {
   state: EditorState;
   /** Of a new workflow: what its address asked for. */
@@ -140,7 +140,7 @@ export class EditorModel {
       // The file itself cannot be read: back to what it says.
       if (typed !== stored.text) this.type(stored.text);
     } else {
-      // What cannot be read goes first.
+      // Discard unparsable text first.
       this.state = rest;
       this.#checkSoon();
     }
@@ -209,7 +209,7 @@ export class EditorModel {
     this.#lint = setTimeout(() => void this.check(), LINT_MS);
   }
 
-  /** Asks the server what is wrong with what is edited. Nothing is written. Answers with the check, or undefined where it failed or something was edited meanwhile. */
+  /** Checks the edited definition on the server, without writing. Resolves with the check, or undefined if it failed or there was an edit meanwhile. */
   async check(): Promise<Checked | undefined> {
     clearTimeout(this.#lint);
     this.#asked += 1;
@@ -256,7 +256,7 @@ export class EditorModel {
     this.#checkSoon();
   }
 
-  /** Writes what is edited. Throws an `ApiError`: 412 where somebody else has written meanwhile. */
+  /** Saves the edited definition. Throws an `ApiError`: 412 after a concurrent write. */
   async save(
     checked: Checked,
     as: Subject = { kind: this.state.subject.kind === "new" ? "workflow" : this.state.subject.kind, id: this.state.id },
@@ -265,7 +265,7 @@ export class EditorModel {
     const goes = stored !== undefined && as.kind === subject.kind && as.id === subject.id;
     const headers: Record<string, string> = goes ? { "if-match": stored.etag } : { "if-none-match": "*" };
     const base = as.kind === "draft" ? `/api/workflows/drafts/${encodeURIComponent(as.id)}` : `/api/workflows/${encodeURIComponent(as.id)}`;
-    // What began as a text with comments stays one; what was drawn is JSON.
+    // A text with comments stays YAML; a drawn definition is JSON.
     const format = goes ? stored.format : as.kind === "draft" || history.now.text !== "" ? "yaml" : "json";
     const answer = await (format === "yaml"
       ? requestWithHeaders<{ hash?: string; file?: string }>("PUT", `${base}/text`, { text: checked.text }, { headers })
@@ -288,7 +288,7 @@ export class EditorModel {
     if (!goes) this.#saveLayoutSoon();
   }
 
-  /** What is edited from now on stands on what somebody else has written; `merged` is both. */
+  /** Continues on the base of a concurrent write; `merged` is both. */
   rebase(theirs: Source, merged: GraphDefinition): void {
     const { definition } = readGraph(theirs.definition);
     const text = theirs.format === "yaml" ? theirs.text : "";
@@ -337,7 +337,7 @@ export class EditorModel {
     await request("PUT", `/api/workflows/${encodeURIComponent(subject.id)}/layout`, { nodes }).catch(() => undefined);
   }
 
-  /** Ends what is under way; where nodes stand is still written. */
+  /** Ends pending work; the places of nodes are still saved. */
   close(): void {
     clearTimeout(this.#lint);
     if (this.#layout === undefined) return;

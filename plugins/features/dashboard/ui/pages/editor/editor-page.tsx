@@ -24,7 +24,7 @@ const BLANK: GraphDefinition = {
   edges: [{ from: "start", to: "done" }],
 };
 
-/** What the address asks for: `?id=`, `?draft=`, or `?new=blank` and `?new=<example>`. */
+/** Returns the subject of the address: `?id=`, `?draft=`, or `?new=blank` and `?new=<example>`. */
 function subjectOf(query: URLSearchParams): Subject {
   const [id, draft] = [query.get("id"), query.get("draft")];
   if (id !== null) return { kind: "workflow", id };
@@ -37,7 +37,7 @@ export default function EditorPage() {
   const subject = subjectOf(query);
   const desk = useResource<Desk>("/api/workflow-editor");
   const key = `${subject.kind}/${subject.id}`;
-  // What is edited stays when it gets its address by a save.
+  // Keep the model when a save gives it an address.
   const [opened, setOpened] = useState<{ readonly key: string; readonly model: EditorModel }>();
   const [error, setError] = useState<ApiError>();
   const [again, setAgain] = useState(0);

@@ -4,7 +4,7 @@ import { type Change, changesOf } from "./changes.ts";
 import type { Checked, Lock, Problem, Source, Subject } from "./editor-types.ts";
 import { type History, historyOf } from "./history.ts";
 
-/** What is stored of the subject, as it was read or saved last. */
+/** Stored version of the subject, as last loaded or saved. */
 export interface Stored {
   readonly definition: GraphDefinition;
   /** As YAML. */
@@ -23,11 +23,11 @@ export interface EditorState {
   readonly history: History;
   /** Absent: there is nothing stored yet. */
   readonly stored?: Stored;
-  /** What the server says of what is edited; of an older state while `stale`. */
+  /** The server's check of the definition; of an older state while `stale`. */
   readonly checked?: Checked;
   readonly stale: boolean;
   readonly checkFailed?: string;
-  /** What was typed into the text and cannot be read: the graph is the one before. */
+  /** Typed text that cannot be parsed: the graph is the previous one. */
   readonly typed?: string;
   readonly lock?: Lock;
   /** False: the graph cannot show all that the text says. */
@@ -41,7 +41,7 @@ export interface EditorState {
   readonly wish: number;
 }
 
-/** What is not stored. True to the fact: an undo that comes back to what is stored leaves nothing. */
+/** Returns the unsaved changes. An undo back to the stored version leaves none. */
 export const changesIn = ({ stored, history }: EditorState): readonly Change[] =>
   changesOf(stored?.definition ?? { nodes: [], edges: [] }, history.now.definition);
 
@@ -60,11 +60,11 @@ export function closedBy({ lock, whole, typed }: EditorState): "locked" | "unrea
   return typed === undefined ? undefined : "unread";
 }
 
-/** What is wrong with what is edited, errors first. */
+/** Returns the problems of the definition, errors first. */
 export const problemsOf = ({ checked }: EditorState): readonly Problem[] =>
   [...(checked?.problems ?? [])].sort((one, other) => Number(other.severity === "error") - Number(one.severity === "error") || one.line - other.line);
 
-/** What is edited, as it is read from the server. */
+/** Returns the state of a loaded definition. */
 export function stateOf(subject: Subject, { definition: value, text, hash, etag, format, file, layout, locked, ...source }: Source): EditorState {
   const { definition, whole } = readGraph(value);
   const places = completePlaces(definition, readPlaces(layout));

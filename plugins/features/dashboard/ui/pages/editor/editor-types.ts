@@ -16,7 +16,7 @@ export interface Lock {
   readonly reason: string;
 }
 
-/** What `POST /api/workflows/check` answers. */
+/** Answer of `POST /api/workflows/check`. */
 export interface Checked {
   readonly format: "json" | "yaml";
   readonly text: string;
@@ -26,14 +26,14 @@ export interface Checked {
   readonly locked?: Lock;
 }
 
-/** What `GET /api/workflows/:id/text` answers. */
+/** Answer of `GET /api/workflows/:id/text`. */
 export interface Source extends Checked {
   readonly etag: string;
   readonly layout: unknown;
   readonly file: string;
 }
 
-/** What `GET /api/workflow-editor` answers. */
+/** Answer of `GET /api/workflow-editor`. */
 export interface Desk {
   readonly mode: "edit" | "readonly" | "disabled";
   readonly schema: Readonly<Record<string, unknown>>;
@@ -42,5 +42,5 @@ export interface Desk {
   readonly examples: readonly { readonly id: string; readonly name: string; readonly description: string; readonly text: string }[];
 }
 
-/** What the page edits: a workflow, a draft, or one that there is not yet (blank, or an example's name). */
+/** Subject of the page: a workflow, a draft, or a new one (blank, or an example's name). */
 export type Subject = { readonly kind: "workflow" | "draft" | "new"; readonly id: string };

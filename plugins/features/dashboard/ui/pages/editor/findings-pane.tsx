@@ -6,7 +6,7 @@ import type { EditorModel } from "./editor-model.ts";
 import { type EditorState, problemsOf } from "./editor-state.ts";
 import { whereIs } from "./pointer.ts";
 
-/** What the server says is wrong: Enter leads to the node, the field and the line. */
+/** The server's problems: Enter leads to the node, the field and the line. */
 export function FindingsPane({ model, state, onText }: { readonly model: EditorModel; readonly state: EditorState; onText?(): void }) {
   const problems = problemsOf(state);
   const { definition } = state.history.now;

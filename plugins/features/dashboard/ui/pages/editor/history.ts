@@ -1,6 +1,6 @@
 import type { GraphDefinition } from "../../graph/graph-types.ts";
 
-/** What is edited: a definition, and the text of its author that it is written into. */
+/** Edited state: a definition, and the author's text that it is merged into. */
 export interface Draft {
   readonly definition: GraphDefinition;
   /** The YAML as it was read or last typed; its comments come back with what an undo brings back. */
@@ -12,7 +12,7 @@ export interface History {
   readonly now: Draft;
   readonly past: readonly Draft[];
   readonly future: readonly Draft[];
-  /** What the last step was, so that letters typed into one field are one step. */
+  /** Key of the last step, so that letters typed into one field are one step. */
   readonly key?: string;
 }
 
@@ -28,7 +28,7 @@ export function step(history: History, now: Draft, key?: string): History {
   return { now, past: [...history.past, history.now].slice(-MOST), future: [], ...(key === undefined ? {} : { key }) };
 }
 
-/** One step back; the same history where there is none. */
+/** Goes one step back; returns the same history without one. */
 export function undo({ now, past, future }: History): History {
   const before = past.at(-1);
   return before === undefined ? { now, past, future } : { now: before, past: past.slice(0, -1), future: [now, ...future] };

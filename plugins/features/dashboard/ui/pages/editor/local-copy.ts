@@ -1,7 +1,7 @@
 import type { GraphDefinition } from "../../graph/graph-types.ts";
 import type { Subject } from "./editor-types.ts";
 
-/** What a person has kept in this browser instead of saving. */
+/** Unsaved work stored in this browser. */
 export interface LocalCopy {
   readonly at: number;
   readonly definition: GraphDefinition;
@@ -12,7 +12,7 @@ export interface LocalCopy {
 
 const keyOf = ({ kind, id }: Subject): string => `svc.workflow.${kind}.${id}`;
 
-/** Copies of unsaved work, by what is edited. A browser that stores nothing has none. */
+/** Copies of unsaved work, by subject. Empty in a browser without storage. */
 export const localCopies = {
   read(subject: Subject): LocalCopy | undefined {
     try {
@@ -36,7 +36,7 @@ export const localCopies = {
     try {
       localStorage.removeItem(keyOf(subject));
     } catch {
-      // Then there is none.
+      // Without storage there is no copy.
     }
   },
 };

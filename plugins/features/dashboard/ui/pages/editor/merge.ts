@@ -10,7 +10,7 @@ export interface Conflict {
   readonly yours: unknown;
 }
 
-/** Which side counts, by the key of a conflict; yours unless said otherwise. */
+/** Winning side by the key of a conflict; yours by default. */
 export type Choices = ReadonlyMap<string, "theirs" | "yours">;
 
 type Fields = Readonly<Record<string, unknown>>;

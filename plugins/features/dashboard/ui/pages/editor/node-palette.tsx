@@ -40,7 +40,7 @@ export function Palette({
     (kind !== "trigger" || !(hasTrigger || inBody)) && (kind.toLowerCase().includes(word) || EDITOR.kinds[kind]?.includes(word) === true);
   const groups = KINDS.map(({ group, kinds }) => ({ group, kinds: kinds.filter(fits) })).filter(({ kinds }) => kinds.length > 0);
   const flat = groups.flatMap(({ kinds }) => kinds);
-  // What begins with the word is meant before what holds it.
+  // Prefer a kind that begins with the typed word to one that contains it.
   const first = word === "" ? undefined : (flat.find((kind) => kind.toLowerCase().startsWith(word)) ?? flat[0]);
   const add = (kind: string) => {
     setWanted("");

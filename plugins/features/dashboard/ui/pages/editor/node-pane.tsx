@@ -175,7 +175,7 @@ function errorsOf(problems: readonly Problem[], definition: GraphDefinition, id:
   });
 }
 
-/** What a field of a node may name: agents, actions, other nodes. */
+/** Targets of references in a field of a node: agents, actions, other nodes. */
 function referencesOf({ agents, actions }: Desk, { nodes }: Graph, node: GraphNode) {
   const others = nodes.filter(({ id }) => id !== node.id).map(({ id, label }) => ({ id, label: typeof label === "string" ? `${id} (${label})` : id }));
   return (path: readonly (string | number)[]) => {

@@ -16,7 +16,7 @@ const keysOf = (pointer: string): readonly string[] =>
     .slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
 
-/** What a pointer of the check leads to. */
+/** Resolves a pointer of the check. */
 export function whereIs(definition: GraphDefinition, pointer: string): Whereabouts {
   let keys = keysOf(pointer);
   let graph: Graph | undefined = definition;
@@ -39,7 +39,7 @@ export function whereIs(definition: GraphDefinition, pointer: string): Whereabou
 const fieldOf = (keys: readonly string[]): string =>
   keys.reduce((text, key) => (/^\d+$/.test(key) ? `${text}[${key}]` : text === "" ? key : `${text}.${key}`), "");
 
-/** The worst of what is wrong with each node; a `forEach` has what is wrong inside of it. */
+/** Returns the worst severity of each node; a `forEach` includes its body. */
 export function findingsByNode(definition: GraphDefinition, problems: readonly Problem[]): ReadonlyMap<string, "error" | "warning"> {
   const found = new Map<string, "error" | "warning">();
   const known = new Set(allNodes(definition).map(({ id }) => id));

@@ -14,7 +14,7 @@ import type { EditorState } from "./editor-state.ts";
 import type { Checked, Subject } from "./editor-types.ts";
 import { WORKFLOW_ID } from "./workflow-pane.tsx";
 
-/** What a save would write: the check, the changes as sentences, the text's difference, and the runs that keep the version before. */
+/** Preview of a save: the check, the changes as sentences, the text's difference, and the runs that keep the previous version. */
 export function SaveDialog({
   model,
   state,
@@ -34,7 +34,7 @@ export function SaveDialog({
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<string>();
   const { stored, subject, id, checkFailed } = state;
-  // Of what is there now: a new id is checked once more.
+  // Check of the present state: a new id is checked once more.
   const checked = state.stale ? undefined : state.checked;
   // biome-ignore lint/correctness/useExhaustiveDependencies: what is saved is what was there when the dialog opened
   useEffect(() => {

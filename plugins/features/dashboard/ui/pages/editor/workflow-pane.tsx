@@ -12,7 +12,7 @@ import { whereIs } from "./pointer.ts";
 /** Ids that a workflow may have. */
 export const WORKFLOW_ID = /^(?!(?:runs|drafts|tasks|signals)$)(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}$/;
 
-/** What stands at the top of a workflow: shown while no node is selected. */
+/** Top-level fields of a workflow: shown while no node is selected. */
 export function WorkflowPane({
   model,
   state,

@@ -3,7 +3,7 @@ import { EDITOR } from "../../words/editor.ts";
 import type { EditorModel } from "./editor-model.ts";
 import type { EditorState } from "./editor-state.ts";
 
-/** The text of what is edited, with line numbers. What is typed is read by the server and is the graph then. */
+/** Text of the definition, with line numbers. The server parses typed text into the graph. */
 export function YamlPane({ model, state, readOnly }: { readonly model: EditorModel; readonly state: EditorState; readonly readOnly: boolean }) {
   const { typed, checked, stale, stored, wanted, lock, whole } = state;
   const text = typed ?? checked?.text ?? "";
@@ -21,7 +21,7 @@ export function YamlPane({ model, state, readOnly }: { readonly model: EditorMod
     element.scrollTop = Math.max(0, (wanted.line - 4) * height);
   }, [wanted]);
   const wrong = new Set((checked?.problems ?? []).filter(({ severity }) => severity === "error").map(({ line }) => line));
-  // A change of the graph is not in the text yet: what is typed now would take it back.
+  // A change of the graph is not in the text yet: typing now would undo it.
   const waits = stale && typed === undefined;
   const note =
     typed !== undefined && !stale

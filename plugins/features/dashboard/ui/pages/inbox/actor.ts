@@ -1,6 +1,6 @@
 const KEY = "svc.inbox.actor";
 
-/** Who uses this browser, as assignees of tasks name them; undefined until somebody has said so. */
+/** User of this browser, as assignees of tasks name them; undefined until it is set. */
 export function knownActor(): string | undefined {
   try {
     return localStorage.getItem(KEY) ?? undefined;

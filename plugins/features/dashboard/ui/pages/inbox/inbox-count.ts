@@ -5,7 +5,7 @@ import { mirroredTask } from "./inbox-items.ts";
 import type { Question, UserTask } from "./inbox-types.ts";
 import { DRAFTS_PATH, QUESTIONS_PATH, tasksPath } from "./use-inbox.ts";
 
-/** How many requests wait for the person of this browser; of all people where nobody has said who it is. Undefined while it is not known. */
+/** Number of requests for the person of this browser; for all people if the person is not set. Undefined while it is unknown. */
 export function useInboxCount(): number | string | undefined {
   const { data: me } = useMe();
   const tasks = useResource<{ readonly tasks: readonly UserTask[]; readonly next?: string }>(me?.has.workflows === true ? tasksPath(knownActor()) : undefined, {

@@ -1,6 +1,6 @@
 import type { Draft, Question, UserTask } from "./inbox-types.ts";
 
-/** What sort of request it is, as people call it. */
+/** Kind of a request, in people's terms. */
 export type ItemKind = "task" | "approval" | "question" | "draft";
 
 /** One request to a person, from wherever it comes. Times in Unix milliseconds. */
@@ -9,7 +9,7 @@ export interface Item {
   readonly key: string;
   readonly kind: ItemKind;
   readonly title: string;
-  /** Who or what asks: a workflow, an agent. */
+  /** Asker: a workflow, an agent. */
   readonly from: string;
   readonly since: number;
   /** From then on it is overdue. */
@@ -33,7 +33,7 @@ const MIRRORED = "workflow-task";
 /** The task that a question asks about on the chats. */
 export const mirroredTask = ({ kind, key }: Pick<Question, "kind" | "key">): string | undefined => (kind === MIRRORED ? key?.split("@")[0] : undefined);
 
-/** The requests in the order in which they press: what is due, by its time; then what something stands still for, the oldest first; then the rest. */
+/** Returns the requests by urgency: those with a due date, by that; then those that block work, the oldest first; then the rest. */
 export function itemsOf({ tasks, questions, drafts }: Sources): readonly Item[] {
   const asked = new Map(questions.flatMap((question) => [[mirroredTask(question), question] as const]).filter(([task]) => task !== undefined));
   return [
@@ -43,7 +43,7 @@ export function itemsOf({ tasks, questions, drafts }: Sources): readonly Item[] 
   ].sort(byNeed);
 }
 
-/** What the server has. */
+/** Requests of the server. */
 export interface Sources {
   readonly tasks: readonly UserTask[];
   readonly questions: readonly Question[];
@@ -104,7 +104,7 @@ const draftItem = (draft: Draft): Item => ({
 const timeOf = <K extends string>(key: K, iso: string | undefined) =>
   iso === undefined ? {} : ({ [key]: Date.parse(iso) } as { readonly [One in K]: number });
 
-/** What was put off counts as far away as it was put. */
+/** A postponed request counts as due at its new time. */
 const pressing = ({ dueAt, laterAt, blocks, since }: Item): readonly [number, number] =>
   laterAt !== undefined ? [3, laterAt] : dueAt !== undefined ? [0, dueAt] : blocks ? [1, since] : [2, since];
 

@@ -22,7 +22,7 @@ import "./inbox.css";
 const ROW = 48;
 const VIEWS: readonly string[] = ["me", "all", "done"];
 
-/** What waits for people: tasks of runs, approvals, questions of engines, drafts. */
+/** Requests that wait for people: tasks of runs, approvals, questions of engines, drafts. */
 export default function InboxPage() {
   const { query } = useRoute();
   const [named, setActor] = useQuery("actor");

@@ -17,7 +17,7 @@ export interface TaskField {
   readonly options?: readonly (string | { readonly value: string; readonly label?: string })[];
 }
 
-/** What a run waits for a person to do. Times in ISO 8601. */
+/** A task of a run for a person. Times in ISO 8601. */
 export interface UserTask {
   readonly id: string;
   readonly kind: "userTask" | "approval" | "incident";

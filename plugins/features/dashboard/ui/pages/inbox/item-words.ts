@@ -8,7 +8,7 @@ import type { Question, UserTask } from "./inbox-types.ts";
 /** Whether it should have been answered by now. */
 export const isOverdue = ({ open, dueAt, task }: Item, now: number): boolean => open && (task?.overdue === true || (dueAt !== undefined && dueAt < now));
 
-/** How a request is drawn in the list. */
+/** Glyph of a request in the list. */
 export function itemGlyph(item: Item, now: number): State {
   const { open, task, question } = item;
   if (open) return isOverdue(item, now) ? "failed" : "waiting";
@@ -37,7 +37,7 @@ export function itemLine(item: Item, now: number): { readonly text: string; read
 /** `2 h` of what has been going on so long. */
 const spell = (ms: number): string => ago(0, Math.max(ms, 60_000)).replace(/ ago$/, "");
 
-/** What happens when nobody answers. */
+/** Describes the consequence of a missing answer. */
 export function nobodyText({ endsAt, task, question, open }: Item, executed: Executed | undefined): string | undefined {
   if (!open) return undefined;
   if (task === undefined) {
@@ -65,7 +65,7 @@ export function graphWith(graph: Graph, id: string): Graph | undefined {
   return undefined;
 }
 
-/** How a request ended, by whom and when; undefined while it is open. */
+/** Describes the end of a request, by whom and when; undefined while it is open. */
 export function endedText(task: UserTask | undefined, question: Question | undefined): string | undefined {
   if (task !== undefined) {
     if (task.state === "open") return undefined;

@@ -1,6 +1,6 @@
 import { useCallback, useSyncExternalStore } from "react";
 
-/** What a person has filled in and not sent: it outlives another choice in the list, an answer that came too late, and a look at another page. */
+/** Filled-in, unsent form of a person: it survives another selection in the list, an answer that came too late, and a visit to another page. */
 export interface KeptForm {
   readonly values: Readonly<Record<string, unknown>>;
   readonly comment: string;

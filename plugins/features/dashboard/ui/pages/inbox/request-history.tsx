@@ -10,7 +10,7 @@ import { INBOX } from "../../words/inbox.ts";
 import type { Question, UserTask } from "./inbox-types.ts";
 import { endedText } from "./item-words.ts";
 
-/** What happened to a request so far, and a remark to it where it takes one. */
+/** History of a request, and a comment field if it takes comments. */
 export function RequestHistory({
   task,
   question,

@@ -26,7 +26,7 @@ import { choicesOf, type Transition, transitionsOf } from "./transitions.ts";
 export function RequestPane({ item, actor }: { readonly item: Item; readonly actor: string | undefined }) {
   const { task: listed, question: asked } = item;
   const ofTask = (data: Readonly<Record<string, unknown>> | undefined) => data?.["taskId"] === listed?.id;
-  // Only how it stands is read again; what is being filled in stays.
+  // Reload only its state; the filled-in form stays.
   const task =
     useResource<UserTask>(listed === undefined ? undefined : `/api/workflows/tasks/${listed.id}`, {
       refreshOn: ({ kind, data }) => kind === "task" && ofTask(data),
@@ -48,7 +48,7 @@ export function RequestPane({ item, actor }: { readonly item: Item; readonly act
   const [errors, setErrors] = useState<readonly { readonly path: string; readonly message: string }[]>([]);
   const [busy, setBusy] = useState<string>();
   const [sent, setSent] = useState(false);
-  // What was over when it was opened has overtaken nobody.
+  // A request that was closed when it was opened was not overtaken.
   const [wasOpen] = useState(item.open);
   const { why } = useWriting();
   const first = useRef<HTMLButtonElement>(null);
@@ -211,7 +211,7 @@ function Origin({ item: { kind, task, question } }: { readonly item: Item }) {
   );
 }
 
-/** What was written for the decision: as it is, without markup; an address in it is text. */
+/** Material for the decision: plain text without markup; addresses are not links. */
 function Material({ text }: { readonly text: string | undefined }) {
   if (text === undefined || text === "")
     return (

@@ -4,9 +4,9 @@ import type { Question, TaskField, UserTask } from "./inbox-types.ts";
 export interface Transition {
   readonly id: string;
   readonly label: string;
-  /** It refuses or ends something: never the first, and drawn as such. */
+  /** The transition refuses or ends something: never the first, and styled as such. */
   readonly rejects: boolean;
-  /** What the button puts into the form. */
+  /** Values that the button sets in the form. */
   readonly values?: Readonly<Record<string, string>>;
   /** The port that it asks for, where the task leaves that to the person. */
   readonly transition?: string;
@@ -62,7 +62,7 @@ function named(port: string): string {
   return words === "" ? port : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** What rejects comes last. */
+/** Rejections come last. */
 const inOrder = (buttons: readonly Transition[]): readonly Transition[] => [
   ...buttons.filter(({ rejects }) => !rejects),
   ...buttons.filter(({ rejects }) => rejects),

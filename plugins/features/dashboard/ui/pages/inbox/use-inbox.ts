@@ -6,7 +6,7 @@ import { endedOf, type Item, itemsOf, keepPlaces } from "./inbox-items.ts";
 import type { Draft, Question, UserTask } from "./inbox-types.ts";
 import { type Pages, usePages } from "./use-pages.ts";
 
-/** Which requests are listed. */
+/** Filter of requests. */
 export type View = "me" | "all" | "done";
 
 /** The requests of a view. */
@@ -44,7 +44,7 @@ const draftsIn = (page: { readonly drafts: readonly Draft[] }) => page.drafts;
 const idOf = ({ id }: { readonly id: string }) => id;
 const draftId = ({ definition }: Draft) => definition.id;
 
-/** What is open for a person, or for all. Rows keep their places as long as the view stays. */
+/** Open requests of a person, or of all. Rows keep their places while the view stays. */
 export function useOpen(actor: string | undefined, wanted: boolean): InboxList {
   const { data: me } = useMe();
   const workflows = wanted && me?.has.workflows === true;
@@ -68,7 +68,7 @@ export function useOpen(actor: string | undefined, wanted: boolean): InboxList {
   return { items, open: now.filter(({ open }) => open).length, ...stateOf(parts, wanted && !ready && items.length === 0, items.length === 0) };
 }
 
-/** What is answered, or over, newest first. */
+/** Answered or ended requests, newest first. */
 export function useEnded(wanted: boolean): InboxList {
   const { data: me } = useMe();
   const workflows = wanted && me?.has.workflows === true;

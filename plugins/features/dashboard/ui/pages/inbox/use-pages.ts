@@ -21,7 +21,7 @@ interface Page {
   readonly next?: string;
 }
 
-/** What was read behind the first page. */
+/** Pages loaded after the first one. */
 interface Book<T> {
   /** The first page that it follows. */
   readonly first: Page;

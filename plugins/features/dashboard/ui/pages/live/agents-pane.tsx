@@ -15,7 +15,7 @@ import type { AgentNow } from "./live-types.ts";
 /** From so many agents on there is a filter. */
 const MANY = 12;
 
-/** Everyone who works here: presence, name, and what is to be said about it. A click opens the chat. */
+/** All agents: presence, name, and remarks. A click opens the chat. */
 export function AgentsPane({
   agents,
   talking,
@@ -78,7 +78,7 @@ export function AgentsPane({
   );
 }
 
-/** How an agent stands, as a shape. */
+/** Returns the presence of an agent, as a shape. */
 export const presenceOf = ({ running, broken }: AgentNow): PresenceState => (running > 0 ? "busy" : broken === undefined ? "idle" : "broken");
 
 function AgentRow({ agent, chosen, onTalk }: { readonly agent: AgentNow; readonly chosen: boolean; onTalk(agent: string): void }) {
@@ -99,10 +99,10 @@ function AgentRow({ agent, chosen, onTalk }: { readonly agent: AgentNow; readonl
   );
 }
 
-/** What an agent does now, or since when it does nothing. */
+/** Current activity of an agent, or since when it is idle. */
 function AgentWords({ agent: { running, queued, last, broken, attached } }: { readonly agent: AgentNow }) {
   const now = useNow(running === 0 && broken === undefined && last !== undefined);
-  // What runs may wait for the session: both are told.
+  // Running tasks may wait for the session: show both.
   if (running > 0) return [LIVE.running(running), ...(queued > 0 ? [LIVE.queued(queued)] : []), ...(attached === undefined ? [] : [LIVE.attached])].join(", ");
   if (broken !== undefined) return broken;
   if (attached !== undefined) return LIVE.attached;

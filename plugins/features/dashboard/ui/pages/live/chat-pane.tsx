@@ -20,7 +20,7 @@ const DRAFT = "svc.draft.";
 const NEAR_PX = 24;
 const STEPS = 3;
 
-/** A talk with an agent: what was said, what is being said, and what is said next. */
+/** Chat with an agent: stored turns, the growing answer, and the input. */
 export function ChatPane({ agent, onClose }: { readonly agent: AgentNow; onClose(): void }) {
   const chat = useChat(agent.id, agent.attached !== undefined);
   const { turns, stored } = chat;
@@ -105,7 +105,7 @@ function Said({ turns, agent, onAgain }: { readonly turns: readonly ShownTurn[];
   );
 }
 
-/** Those who hear the page are told of the ends of what was begun here, and of nothing in between. */
+/** Announces to screen readers the ends of turns that were begun here, without the steps in between. */
 function Announced({ turns, agent }: { readonly turns: readonly ShownTurn[]; readonly agent: string }) {
   const open = useRef(new Set<string>());
   const [words, setWords] = useState("");

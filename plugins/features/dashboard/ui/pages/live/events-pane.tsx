@@ -26,7 +26,7 @@ interface Filter {
   readonly root?: string;
 }
 
-/** What the daemon tells, the newest first: filtered, held, opened. */
+/** Events of the daemon, the newest first: filtered, paused, expanded. */
 export function EventsPane() {
   const past = useResource<PastEvents>("/api/tasks/events");
   const [events, setEvents] = useState<readonly Envelope[]>();
@@ -38,7 +38,7 @@ export function EventsPane() {
     if (past.data !== undefined) setEvents((now) => merged(past.data?.events ?? [], now ?? []));
   }, [past.data]);
   const arrived = useArrivals((fresh) => setEvents((now) => merged(fresh, now ?? [])));
-  // What came before the stream was open stands in what is read.
+  // Events from before the stream opened are in the loaded data.
   useLive(
     ({ name, data }) => {
       if (name === "event") arrived(data as Envelope);

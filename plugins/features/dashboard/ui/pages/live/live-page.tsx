@@ -102,7 +102,7 @@ export default function LivePage() {
   );
 }
 
-/** What was read before the stream was open may lack what came in between: it is read again then, and from time to time. */
+/** Data loaded before the stream opened may lack events in between: reload it then, and periodically. */
 function useRereading(...resources: readonly Resource<unknown>[]): void {
   const last = useRef(resources);
   last.current = resources;

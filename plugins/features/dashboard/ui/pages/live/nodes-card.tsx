@@ -8,7 +8,7 @@ import "./nodes.css";
 /** Clocks that differ by less are in step. */
 const SKEW_MS = 2_000;
 
-/** The daemons that share the store, what runs on each, and what is not well there; nothing where this one is alone. */
+/** Daemons that share the store, with their work and problems; nothing for a single one. */
 export function NodesCard({ nodes: { data } }: { readonly nodes: Resource<NodesView> }) {
   if (data === undefined || data.nodes.length < 2) return null;
   return (
@@ -30,7 +30,7 @@ export function NodesCard({ nodes: { data } }: { readonly nodes: Resource<NodesV
   );
 }
 
-/** How a daemon stands, as a shape. */
+/** Returns the state of a daemon, as a shape. */
 const presenceOf = ({ state, running = 0, troubles = [] }: NodeNow): PresenceState => {
   if (state === "silent" || troubles.length > 0) return "broken";
   if (state === "draining") return "off";

@@ -19,7 +19,7 @@ import { useEntering, useKeptTasks } from "./steady.ts";
 
 const ROW = 32;
 
-/** What runs and what has ended. Both have their own place: what runs pushes nothing away. */
+/** Running and ended tasks, in separate places: neither pushes the other away. */
 export function NowPane({ now, nameOf, onTalk }: { readonly now: Resource<TasksNow>; nameOf(agent: string): string; onTalk(agent: string): void }) {
   const kept = useKeptTasks(now.data);
   const writing = useWriting();

@@ -102,7 +102,7 @@ export function TaskSteps({
   readonly ended?: boolean;
 }) {
   const { startedAt } = task;
-  // Always as many lines: a card that grows would push away what is below it.
+  // A fixed number of lines: a growing card would push away the content below.
   const more = task.more > 0 ? task.more + 1 : 0;
   const steps = task.more > 0 ? task.steps.slice(1) : task.steps;
   const last = steps.at(-1);

@@ -2,7 +2,7 @@ import { clock, count, duration, when } from "../../kit/figures.ts";
 import { LIVE } from "../../words/live-words.ts";
 import type { Lane, LaneSpan, SeriesView } from "./live-types.ts";
 
-/** A plot of the strip: its values from 0 to 1, and what is said of each. */
+/** A plot of the strip: its values from 0 to 1, and a text for each. */
 export interface Plot {
   readonly id: "tasks" | "tokens" | "answer" | "errors";
   readonly title: string;
@@ -76,7 +76,7 @@ export function ticksOf(view: SeriesView): readonly number[] {
   return Array.from({ length: Math.ceil(count / every) }, (_, at) => at * every).filter((point) => point <= count - every / 2);
 }
 
-/** What is said of a lane at its right. */
+/** Text at the right of a lane. */
 export function laneWords({ tasks, failed, cancelled, spans }: Lane): { readonly text: string; readonly state: "running" | "failed" | "idle" | "" } {
   if (tasks === 0) return { text: LIVE.laneIdle, state: "idle" };
   const running = spans.filter(({ state }) => state === "running" || state === "queued" || state === "waiting").reduce((sum, span) => sum + span.count, 0);

@@ -2,8 +2,8 @@
 export const MOST_LANES = 8;
 
 /**
- * Which agents have a lane, from above to below: at first the busiest, then those that did nothing. From then on an agent keeps its place: one
- * that begins to work does so in its lane, or takes that of an idle one, so that the plots below never move and nothing re-sorts itself.
+ * Returns the agents with a lane, from top to bottom: at first the busiest, then idle ones. From then on an agent keeps its place: one that begins to
+ * work does so in its lane, or takes that of an idle one, so that the plots below never move and lanes are not re-sorted.
  */
 export function lanePlaces(before: readonly string[], busiest: readonly string[], agents: readonly string[]): readonly string[] {
   const busy = new Set(busiest);

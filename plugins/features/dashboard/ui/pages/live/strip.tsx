@@ -18,7 +18,7 @@ import "./strip.css";
 
 const RANGES = ["1h", "24h", "7d"] as const;
 
-/** What happened over time: a lane for each busy agent and four plots, on one axis with one cursor. */
+/** Activity over time: a lane for each busy agent and four plots, on one axis with one cursor. */
 export function Strip({
   series,
   range,

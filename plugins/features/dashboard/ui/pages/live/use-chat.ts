@@ -10,10 +10,10 @@ import { KIT } from "../../words/kit.ts";
 import { LIVE } from "../../words/live-words.ts";
 import type { ChatSoFar, ChatStep, ChatTurn, ChatView } from "./live-types.ts";
 
-/** A turn as it is shown: what is stored, with what has come since. */
+/** A shown turn: the stored one, with later events. */
 export interface ShownTurn extends Omit<ChatTurn, "state"> {
   readonly state: ChatTurn["state"] | "sending" | "unsent";
-  /** What the agent has said so far. */
+  /** Growing answer so far. */
   readonly growing?: string;
   readonly steps?: readonly ChatStep[];
   /** Its stream was cut off: the answer comes when the daemon is back. */
@@ -43,8 +43,8 @@ const isOpen = ({ state }: ShownTurn): boolean => state === "running" || state =
 const CHATS = "svc.chat.";
 
 /**
- * The chat of the person with an agent: stored turns, what is being said now, and what could not be sent. Where a session wears the agent, each step
- * may say that a message waits for the session, or no longer does.
+ * The person's chat with an agent: stored turns, the growing one, and unsent messages. While a session is attached to the agent, each step may report
+ * that a message waits for the session, or no longer does.
  */
 export function useChat(agent: string, attached: boolean): Chat {
   const [chat, setChat] = useState<string | undefined>(() => sessionStorage.getItem(CHATS + agent) ?? undefined);
@@ -121,7 +121,7 @@ export function useChat(agent: string, attached: boolean): Chat {
   };
 }
 
-/** What is stored, then what was said here and is not stored yet; each with what has come of it. */
+/** Returns stored turns, then unstored ones of this page; each with its result. */
 function turnsOf(stored: readonly ChatTurn[], mine: readonly ShownTurn[], lives: ReadonlyMap<string, Live>, attached: boolean): readonly ShownTurn[] {
   const known = new Set(stored.map(({ id }) => id));
   return [...stored, ...mine.filter(({ id }) => !known.has(id))].map((turn): ShownTurn => {
@@ -130,7 +130,7 @@ function turnsOf(stored: readonly ChatTurn[], mine: readonly ShownTurn[], lives:
     const { text, steps, result, interrupted } = live;
     if (result === undefined) {
       if (!isOpen(turn)) return turn;
-      // That a session was told of the message is a step, too.
+      // The notice to the session is a step, too.
       const begun = text !== "" || (steps.length > 0 && !(attached && turn.state === "waiting"));
       return { ...turn, state: begun ? "running" : turn.state, growing: text, steps, ...(interrupted ? { interrupted } : {}) };
     }

@@ -49,7 +49,7 @@ export function PluginPane({
     setBusy(true);
     try {
       const report = await request<SettingsReport>("PATCH", "/api/admin/settings", { edits, expect: preview?.revision ?? revision });
-      // What other plugins suffer from has nothing to do with this switch.
+      // Failures of other plugins are unrelated to this switch.
       const failed = (report.failed ?? []).filter(({ plugin: other }) => other === id);
       if ((report.restartRequired ?? []).length > 0 || report.reloadSkipped !== undefined || failed.length > 0) tell({ ...report, failed });
       const back = [...(on ? (plugin.switch?.on ?? []) : (plugin.switch?.off ?? []))];

@@ -20,5 +20,5 @@ export function nodesOf({ nodes, edges }: Executed["definition"]): ReadonlyMap<s
   return placed;
 }
 
-/** What people read for a node. */
+/** Returns the display name of a node. */
 export const labelOf = (node: GraphNode | undefined, id: string): string => (node?.label === undefined || node.label === "" ? id : node.label);

@@ -18,7 +18,7 @@ import type { TimelineRow } from "./timeline-rows.ts";
 
 type Change = "pause" | "resume" | "cancel";
 
-/** What can be done with a run: restart it where it failed, pause, resume, cancel. */
+/** Actions on a run: restart it where it failed, pause, resume, cancel. */
 export function RunActions({
   run,
   row,

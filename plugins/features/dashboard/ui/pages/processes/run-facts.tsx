@@ -8,7 +8,7 @@ import { labelOf, type PlacedNode } from "./graph-nodes.ts";
 import type { Executed, RunDetail, RunPage } from "./run-types.ts";
 import { glyphOf, runGlyph, shortHash, standsAt } from "./run-words.ts";
 
-/** What a run is: state and place, version, who started it, what it belongs to. */
+/** Facts of a run: state and place, version, origin, parent. */
 export function RunFacts({
   run,
   executed,

@@ -29,7 +29,7 @@ export function RunList({
 }: {
   readonly list: Runs;
   readonly filter: RunFilter["status"];
-  /** What stands in the search box; the list follows a moment later. */
+  /** Text of the search box; the list follows debounced. */
   readonly text: string;
   readonly selected: string | undefined;
   readonly handle: RefObject<VirtualListHandle | null>;

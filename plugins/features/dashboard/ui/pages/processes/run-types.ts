@@ -81,7 +81,7 @@ export interface GraphEdge {
   readonly fromPort?: string;
 }
 
-/** What a run executes. */
+/** Executed definition of a run. */
 export interface Executed {
   readonly definition: { readonly id: string; readonly name?: string; readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdge[] };
   readonly hash: string;

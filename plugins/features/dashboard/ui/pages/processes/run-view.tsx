@@ -41,7 +41,7 @@ export function RunView({ id }: { readonly id: string }) {
   const detail = run.data;
   const nodes = useMemo(() => (executed.data === undefined ? NO_NODES : nodesOf(executed.data.definition)), [executed.data]);
   const rows = useMemo(() => (detail === undefined ? [] : timelineOf(detail, nodes)), [detail, nodes]);
-  // What was chosen first stays chosen: a run that goes on does not take the step away that is read.
+  // The first choice stays: a continuing run must not take the step away that is being read.
   const first = useRef<string>(undefined);
   const opening = detail === undefined ? undefined : opensOn(detail, rows);
   if (first.current === undefined || !rows.some(({ id: row }) => row === first.current)) first.current = opening;

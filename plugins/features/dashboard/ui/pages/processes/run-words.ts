@@ -17,7 +17,7 @@ const STATES: Readonly<Record<Run["status"] | RowState, State>> = {
   skipped: "skipped",
 };
 
-/** How a run or a step is drawn. A run that is under way and has nothing but waits is drawn as waiting. */
+/** Returns the glyph of a run or a step. A running run that only waits is drawn as waiting. */
 export const glyphOf = (status: Run["status"] | RowState): State => STATES[status];
 
 /** As `glyphOf`, for a run. */

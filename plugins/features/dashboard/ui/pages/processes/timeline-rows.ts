@@ -70,7 +70,7 @@ export function opensOn(run: Pick<RunDetail, "error" | "status">, rows: readonly
   return (culprit ?? failed ?? live ?? rows.findLast(({ step }) => step !== undefined))?.id;
 }
 
-/** How each node of the graph stands, by its newest visit; `count`: how often it was entered. */
+/** Returns the state of each node of the graph, by its newest visit; `count`: number of visits. */
 export function graphStates(rows: readonly TimelineRow[]): Readonly<Record<string, { readonly state: RowState; readonly count: number }>> {
   const states: Record<string, { state: RowState; count: number }> = {};
   for (const { node, state } of rows) states[node] = { state, count: (states[node]?.count ?? 0) + (state === "skipped" ? 0 : 1) };

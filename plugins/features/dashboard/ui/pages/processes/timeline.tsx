@@ -17,7 +17,7 @@ export function Timeline({
 }: {
   readonly rows: readonly TimelineRow[];
   readonly selected: string | undefined;
-  /** Whom a request of this run waits for. */
+  /** Returns the assignee of a request of this run. */
   whoOf(taskId: string): string | undefined;
   onSelect(id: string): void;
 }) {

@@ -5,7 +5,7 @@ import { useLive } from "../../data/live.ts";
 import { request } from "../../data/request.ts";
 import type { Run, RunPage } from "./run-types.ts";
 
-/** Which runs are listed. */
+/** Filter of runs. */
 export interface RunFilter {
   readonly status?: "open" | "failed";
   readonly text?: string;
@@ -14,7 +14,7 @@ export interface RunFilter {
 /** The runs that are listed, page by page. */
 export interface RunList {
   readonly runs: readonly Run[];
-  /** Runs that have begun and do not stand in the list yet: they would move what is under the hand. */
+  /** New runs that are not in the list yet: inserting them would move rows under the pointer. */
   readonly fresh: number;
   readonly loading: boolean;
   readonly error?: ApiError;
@@ -104,7 +104,7 @@ export function useRuns({ status, text }: RunFilter, atRest: () => boolean): Run
         put(now.current.atRest() ? { ...before, runs: [...fresh, ...runs], fresh: [] } : { ...before, runs, fresh });
         setError(undefined);
       } catch {
-        // What is shown stays; the bar of the shell says that nothing comes any more.
+        // Keep the shown rows; the shell's bar reports the lost connection.
       }
     },
     [status, text, put],

@@ -26,7 +26,7 @@ const ID = /^[a-z0-9][a-z0-9_-]*$/;
 /** Where the person is, so that a closed page goes on from there. */
 const KEPT = "svc.setup";
 
-/** What the person has chosen so far. */
+/** Choices of the person so far. */
 interface Choice {
   readonly engine: number;
   readonly model?: string;

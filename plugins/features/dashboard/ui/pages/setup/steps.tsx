@@ -8,7 +8,7 @@ import { Glyph } from "../../kit/glyph.tsx";
 import { Duration } from "../../kit/values.tsx";
 import { SETUP } from "../../words/setup.ts";
 
-/** What the daemon finds on its machine. */
+/** Facts that the daemon finds on its machine. */
 export interface SetupFacts {
   readonly engines: readonly {
     readonly label: string;
@@ -26,7 +26,7 @@ export interface SetupFacts {
 /** Says nothing of this engine in particular. */
 const isUsual = (hint: string): boolean => hint === "" || hint === "run: svc doctor";
 
-/** Which engine: those that were found, and how others are installed. */
+/** Choice of the engine: those that were found, and how to install others. */
 export function EngineStep({
   facts: { engines, installable },
   chosen,
@@ -97,7 +97,7 @@ export function EngineStep({
   );
 }
 
-/** How people reach the agent: this page is enough. */
+/** Choice of a channel: this page is enough. */
 export function ChannelStep({ facts: { channels } }: { readonly facts: SetupFacts }) {
   return (
     <div className="setup-fields">

@@ -9,7 +9,7 @@ import type { StoredContext, StoredLayer } from "./task-types.ts";
 const CHARACTERS = 4;
 const tokens = (characters: number): number => Math.ceil(characters / CHARACTERS);
 
-/** What the agent was told: each layer with what it took, where it came from and what was cut. */
+/** Context of the agent: each layer with its size, its source and what was trimmed. */
 export function ContextPart({ context }: { readonly context: StoredContext | undefined }) {
   const [open, setOpen] = useState(false);
   if (context === undefined)

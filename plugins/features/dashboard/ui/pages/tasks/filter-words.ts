@@ -1,6 +1,6 @@
 import { TASKS } from "../../words/tasks.ts";
 
-/** What the list is narrowed to, as the address of the page has it: each a text. */
+/** Filter of the list in the address of the page: each a text. */
 export interface ListFilter {
   readonly agent?: string;
   readonly state?: string;

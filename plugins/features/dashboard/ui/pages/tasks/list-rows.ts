@@ -10,9 +10,9 @@ import type { TaskMarks, TaskPage, TaskRow } from "./task-types.ts";
 export interface ListRows {
   /** Undefined before anything is known. */
   readonly count: number | undefined;
-  /** It is all of them; else the list grows as it is searched. */
+  /** The count covers all tasks; else the list grows during the search. */
   readonly exact: boolean;
-  /** How far back was searched, in Unix ms, where that is not the end. */
+  /** Time back to which the search went, in Unix ms, if that is not the end. */
   readonly reached?: number;
   readonly loading: boolean;
   readonly error?: ApiError;
@@ -60,7 +60,7 @@ export function useListRows(filter: ListFilter, atRest: () => boolean): ListRows
     const query = requestQuery(JSON.parse(key) as ListFilter).toString();
     const mine: Book = { key, query, pages: new Map(), asked: new Set(), loading: true, abort: new AbortController() };
     const before = book.current;
-    // What is shown stays until the new list is there.
+    // Keep the shown rows until the new list is loaded.
     if (before?.key === key && before.marks !== undefined)
       Object.assign(mine, { marks: before.marks, next: before.next, reached: before.reached, loading: false }) && copyPages(before, mine);
     book.current = mine;
@@ -92,7 +92,7 @@ export function useListRows(filter: ListFilter, atRest: () => boolean): ListRows
     },
     { names: ["event", "gap"] },
   );
-  // Newer tasks enter when nobody reads the top.
+  // Insert newer tasks when the top of the list is not in view.
   useEffect(() => {
     const timer = setInterval(() => {
       if (fresh.current.size > 0 && !document.hidden && rest.current()) open();

@@ -7,7 +7,7 @@ import { Ago, Cost, Duration, Mono } from "../../kit/values.tsx";
 import { TASKS } from "../../words/tasks.ts";
 import type { TaskView } from "./task-types.ts";
 
-/** What is known of a task at a glance: how it ended, whose it was, what it took and cost. */
+/** Facts of a task at a glance: its end, agent and chat, duration and cost. */
 export function TaskFacts({ view, name }: { readonly view: TaskView; readonly name: string }) {
   const { trace, state } = view;
   const { agent, channel, chat, sender, startedAt, durationMs, usage, runId, endedAt, sessionId } = trace;

@@ -96,7 +96,7 @@ function OneTask({ view, of }: { readonly view: TaskView; readonly of: string | 
   const [zoom, setZoom] = useState(WHOLE);
   const [replay, setReplay] = useState(false);
   const wrong = all.find(({ failed, step }) => failed && step !== undefined) ?? (trace.error === undefined ? undefined : all.find(({ id }) => id === "engine"));
-  // What has failed is open on arrival.
+  // The failed step is expanded on arrival.
   const [chosen, setChosen] = useState<string | undefined>(() => wrong?.id);
   const rows = folded ? all.filter(({ level }) => level === 0) : all;
   const row = all.find(({ id }) => id === chosen);
@@ -261,7 +261,7 @@ const rememberedAddress = (): string => {
   return query.size === 0 ? "" : `?${query}`;
 };
 
-/** What was asked and what was answered, whole. */
+/** Message and answer, complete. */
 function Texts({ view: { trace }, running }: { readonly view: TaskView; readonly running: boolean }) {
   const { message, messagePreview, response, withheld, autonomyBlocks = [] } = trace;
   return (

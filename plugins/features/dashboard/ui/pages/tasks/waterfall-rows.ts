@@ -2,14 +2,14 @@ import type { Trace, TraceStep } from "@svc/sdk";
 import { TASKS } from "../../words/tasks.ts";
 import type { StoredContext } from "./task-types.ts";
 
-/** How a bar is filled: what does the work. */
+/** Fill of a bar: by what does the work. */
 export type BarKind = "engine" | "tool" | "svc" | "waiting";
 
 /** One row of the waterfall. */
 export interface StepRow {
   readonly id: string;
   readonly name: string;
-  /** What it was given, in short. */
+  /** Summary of its input. */
   readonly about?: string;
   readonly level: 0 | 1;
   readonly kind: BarKind;
@@ -18,7 +18,7 @@ export interface StepRow {
   readonly to?: number;
   readonly tokens?: number;
   readonly failed: boolean;
-  /** The stored step; absent for what is told by the times of the task alone. */
+  /** The stored step; absent for rows derived from the times of the task alone. */
   readonly step?: TraceStep;
   /** The row of the engine's run folds the others away. */
   readonly folds?: true;
@@ -27,7 +27,7 @@ export interface StepRow {
 const NOTEWORTHY_MS = 20;
 const KINDS: Readonly<Record<string, BarKind>> = { tool: "tool", action: "tool", tier: "engine", prepare: "svc", deliver: "svc" };
 
-/** What the trace tells as rows: the wait, the preparation, the engine's run with its steps below it, the delivery. */
+/** Returns the trace as rows: the wait, the preparation, the engine's run with its steps below it, the delivery. */
 export function rowsOf(trace: Trace, tier: string, context?: StoredContext): readonly StepRow[] {
   const { startedAt, endedAt, steps, usage, model, status } = trace;
   const begun = context?.at ?? steps[0]?.at ?? startedAt;

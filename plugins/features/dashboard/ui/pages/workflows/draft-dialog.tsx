@@ -10,14 +10,14 @@ import { toast } from "../../kit/toast.ts";
 import { WORKFLOWS } from "../../words/workflows.ts";
 import { type Head, titleOf } from "./workflow-types.ts";
 
-/** What can be done with a draft. */
+/** Operations on a draft. */
 export type DraftAct = "replay" | "promote" | "reject";
 
 interface Fold {
   readonly same: boolean;
 }
 
-/** Asks what is needed for it, and does it. */
+/** Asks for the inputs of an operation, and executes it. */
 export function DraftDialog({ act, draft, onClose }: { readonly act: DraftAct; readonly draft: Head; onClose(): void }) {
   const sources = Array.isArray(draft.sourceTaskIds) ? draft.sourceTaskIds : [];
   const [text, setText] = useState(act === "promote" ? draft.id : act === "replay" ? String(sources[0] ?? "") : "");

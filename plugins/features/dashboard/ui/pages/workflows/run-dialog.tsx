@@ -24,7 +24,7 @@ export function RunDialog({ id, name, stale = false, onClose }: { readonly id: s
   const [busy, setBusy] = useState(false);
   const [failed, setFailed] = useState<ApiError>();
   const schema: Schema = inputForm(found.data?.definition.nodes?.find(({ kind }) => kind === "trigger")?.inputSchema ?? {});
-  // Who has not seen the fields cannot have meant to run without them.
+  // Do not run before the fields were shown.
   const blocked = writing.why ?? (found.data !== undefined ? undefined : found.loading ? WORKFLOWS.stillReading : WORKFLOWS.notRead);
   const run = async () => {
     if (busy || blocked !== undefined) return;

@@ -7,7 +7,7 @@ export interface LastRun {
   readonly endedAt?: string;
 }
 
-/** What starts a workflow beside a person. */
+/** Trigger of a workflow beside people. */
 export interface Starter {
   readonly kind: "schedule" | "webhook" | "messages";
   readonly id: string;
@@ -21,7 +21,7 @@ export interface Finding {
   readonly severity: "error" | "warning";
 }
 
-/** What stands at the top of a definition. */
+/** Top-level fields of a definition. */
 export interface Head {
   readonly id: string;
   readonly name?: string;
@@ -53,7 +53,7 @@ export interface DraftRow {
   readonly updatedAt: string;
 }
 
-/** What people call it. */
+/** Returns the display name. */
 export const titleOf = ({ name, id }: Head): string => (typeof name === "string" && name !== "" ? name : id);
 
 /** Tags as a list, whatever a file that cannot be run says. */

@@ -1,9 +1,9 @@
-import { isNetwork } from "../../base/client-address.ts";
-import { isRecord } from "../../base/config-path.ts";
-import { nearest } from "../../base/nearest.ts";
-import type { Finding } from "../../base/schema/explain.ts";
+import { isNetwork } from "../client-address.ts";
+import { isRecord } from "../config-path.ts";
+import { nearest } from "../nearest.ts";
+import type { Finding } from "../schema/explain.ts";
 
-/** Rules of the core that join several fields. Looks only at what has the right shape: the schema has judged the rest. */
+/** Checks rules of the core that join several fields. Reads only values of the right shape: the schema has validated the rest. */
 export function crossRules(value: Readonly<Record<string, unknown>>, tiers: readonly string[]): readonly Finding[] {
   const agents = isRecord(value.agents) ? value.agents : {};
   return [...nodeRules(value.node, agents), ...Object.entries(agents).flatMap(([id, agent]) => (isRecord(agent) ? agentRules(id, agent, tiers) : []))];
@@ -12,9 +12,13 @@ export function crossRules(value: Readonly<Record<string, unknown>>, tiers: read
 function nodeRules(node: unknown, agents: Record<string, unknown>): readonly Finding[] {
   if (!isRecord(node)) return [];
   const findings: Finding[] = [];
-  const { bind, defaultAgent, hosts, trustedProxies } = node;
+  const { bind, defaultAgent, hosts, trustedProxies, url } = node;
   if (typeof bind === "string" && Number(/:(\d{1,5})$/.exec(bind)?.[1] ?? 0) > 65_535) {
     findings.push({ path: ["node", "bind"], message: "must end with a port from 0 to 65535" });
+  }
+  if (typeof url === "string" && namesUser(url)) {
+    const message = "must have no user and no password before its host: every daemon on the store and who reads their state is told it";
+    findings.push({ path: ["node", "url"], message });
   }
   for (const [index, host] of textsOf(hosts)) {
     if (!/^(?:\[[0-9a-f:.]+\]|[^\s:[\]/@?#]+)$/i.test(host))
@@ -32,6 +36,8 @@ function nodeRules(node: unknown, agents: Record<string, unknown>): readonly Fin
   }
   return findings;
 }
+
+const namesUser = (url: string): boolean => URL.canParse(url) && new URL(url).username + new URL(url).password !== "";
 
 const textsOf = (list: unknown): [number, string][] =>
   Array.isArray(list) ? [...list.entries()].filter((entry): entry is [number, string] => typeof entry[1] === "string") : [];

@@ -5,7 +5,7 @@ export interface Ring {
   push(envelope: Envelope): void;
   /** Keeps the newest that fit; `size` is at least 1. */
   resize(size: number): void;
-  /** What came after the event with this id; undefined when it is not (or no longer) here. */
+  /** Events after the one with this id; undefined when that is not (or no longer) buffered. */
   after(id: string): Envelope[] | undefined;
   all(): Envelope[];
 }
@@ -14,7 +14,7 @@ export interface Ring {
 export function createRing(initial: number): Ring {
   let size = initial;
   let slots: Envelope[] = [];
-  /** Where the next event goes, once the ring is full: the place of the oldest. */
+  /** Index of the next write once the ring is full: the slot of the oldest event. */
   let next = 0;
 
   const all = (): Envelope[] => [...slots.slice(next), ...slots.slice(0, next)];
