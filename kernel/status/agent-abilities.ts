@@ -10,8 +10,8 @@ import type { Live } from "../core/host/live.ts";
 
 /** Keys of an agent that restrict it. */
 const RESTRICTING = ["access", "permissionMode", "toolUseRequired", "maxConcurrent", "maxExecutionMinutes", "maxDelegationDepth"];
-/** Timeout of an engine's probe, in milliseconds. */
-const PROBE_MS = 15_000;
+/** Timeout of an engine's probe, in milliseconds: longer than what a program may take to answer (30 s). */
+const PROBE_MS = 40_000;
 
 /** Returns the abilities of an agent; queries its engine. Throws `SVC_AGENT_UNKNOWN`; a failing engine is reported in the result. */
 export async function abilitiesOf(id: string, agents: AgentTable, live: Live, tools?: KernelTools["list"]): Promise<AgentAbilities> {

@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer } from "node:net";
 import { expect, it } from "vitest";
-import { probeEngine } from "./probing.ts";
+import type { Spawn } from "../processes.ts";
+import { probeEngine, versionOf } from "./probing.ts";
 
 it("ENG-9 tells installed, signed in and reachable apart", async () => {
   const server = createServer();
@@ -18,4 +19,10 @@ it("ENG-9 tells installed, signed in and reachable apart", async () => {
     detail: "tool 1.0; not signed in",
   });
   expect(await probeEngine({ ...given, installed: () => Promise.reject(new Error("no program")) })).toEqual({ ok: false, detail: "no program" });
+});
+
+it("ENG-9 a program that does not end is named, with how long it was waited for", async () => {
+  const ended = Promise.resolve({ code: null, signal: "SIGTERM", stdout: "", stderr: "", truncated: false, reason: "timeout" as const });
+  const spawn: Spawn = () => ({ pid: 1, started: Promise.resolve(), ended, write: async () => {}, closeStdin: () => {}, stop: async () => {} });
+  await expect(versionOf(spawn, "/bin/tool", ["cli.js"], "/")).rejects.toThrow("/bin/tool cli.js --version did not end within 30 s");
 });

@@ -30,9 +30,10 @@ export async function probeEngine({ installed, signedIn, vendor }: Probing): Pro
   }
 }
 
-const LIMIT_MS = 10_000;
+/** On a busy machine a large program takes ten seconds to tell its version. */
+const LIMIT_MS = 30_000;
 
-/** Runs the program with a few arguments and collects its output. Rejects when it does not run. */
+/** Runs the program with a few arguments and collects its output. Rejects when it does not run, and when it does not end within 30 s. */
 export async function ask(
   spawn: Spawn,
   program: string,
@@ -41,7 +42,8 @@ export async function ask(
 ): Promise<{ readonly code: number | null; readonly stdout: string; readonly stderr: string }> {
   const child = spawn(program, args, { ...options, stdin: "ignore", timeoutMs: LIMIT_MS });
   await child.started;
-  const { code, stdout, stderr } = await child.ended;
+  const { code, stdout, stderr, reason } = await child.ended;
+  if (reason === "timeout") throw new Error(`${[program, ...args].join(" ")} did not end within ${LIMIT_MS / 1000} s`);
   return { code, stdout: stdout.trim(), stderr: stderr.trim() };
 }
 

@@ -190,7 +190,9 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   it("ENG-9 the probe tells installed, signed in and reachable apart, without a model call", async () => {
     const ask = (billing: string) =>
       stage.tier.probe?.({ id: "ada", name: "ada", workspace: stage.workspace, tier: stage.tier.name, mentions: [], access: "private", settings: { billing } });
-    expect(await ask("api")).toMatchObject({ ok: true, detail: expect.stringMatching(/an API key is set; vendor reachable$/) });
+    const answer = await ask("api");
+    expect(answer?.detail).toMatch(/an API key is set; vendor reachable$/);
+    expect(answer?.ok).toBe(true);
     expect(stage.server.requests).toEqual([]);
     expect(await ask("subscription")).toMatchObject({ ok: false, detail: expect.stringContaining("not signed in") });
   });
