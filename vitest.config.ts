@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/kit/longest-first.ts";
+import { TellRetries } from "./test/kit/tell-retries.ts";
 
 const exclude = ["**/node_modules/**", "**/dist/**", "sdk/template/**"];
 /** Tests that drive a browser: two processes of work each, so they run last and two files at a time, whatever the machine has. */
@@ -26,6 +27,7 @@ const SIDE_BY_SIDE = { sequence: { groupOrder: 0 }, maxWorkers: availableParalle
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
+    reporters: ["default", new TellRetries()],
     globalSetup: ["test/kit/default-port.ts", "test/kit/all-on-postgres.ts"],
     projects: [
       {

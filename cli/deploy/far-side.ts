@@ -124,7 +124,8 @@ async function receive(folder: string, { release, sha256, bytes }: Errand & { do
 }
 
 async function unpack(incoming: string, sha256: string, bytes: number, input: AsyncIterable<Buffer>): Promise<void> {
-  const child = spawn("tar", ["-xzf", "-", "-C", incoming], { stdio: ["pipe", "ignore", "pipe"] });
+  // `-o`: the files belong to who deploys, not to the owner of the installation that they come from.
+  const child = spawn("tar", ["-xzof", "-", "-C", incoming], { stdio: ["pipe", "ignore", "pipe"] });
   let said = "";
   child.stderr.on("data", (chunk) => {
     said = (said + chunk).slice(-2_048);

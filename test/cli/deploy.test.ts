@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -75,7 +75,10 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
     expect(JSON.parse(planned.out)).toMatchObject([{ target: "far", outcome: "planned", release: expect.stringMatching(/^0\.1\.0-[0-9a-f]{12}$/) }]);
     expect(existsSync(far.folder)).toBe(false);
 
+    const index = "node_modules/@svc/cli/dist/main.js";
+    if (process.getuid?.() === 0) chownSync(join(stage, "one", index), 1234, 1234);
     const said = await from("one").run("--json");
+    expect(statSync(join(far.folder, "current", index)).uid).toBe(process.getuid?.());
     expect(said.err).toContain("no daemon ran there; starting it");
     expect(JSON.parse(said.out)).toMatchObject([{ target: "far", outcome: "up", pid: far.note().pid }]);
     expect(said.code).toBe(0);
@@ -251,12 +254,16 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
     for (const left of [`svc-deploy-${held}-AbCdEf`, `svc-deploy-${process.pid}-AbCdEf`, "svc-deploy-AbCdEf"]) mkdirSync(join(folder, left));
     expect((await from("one").with({ TMPDIR: folder }, "--dry-run")).code).toBe(0);
     expect(readdirSync(folder).sort()).toEqual([`svc-deploy-${process.pid}-AbCdEf`, "svc-deploy-AbCdEf"].sort());
-    const child = from("one").spawnWith({ TMPDIR: folder });
-    await vi.waitFor(() => expect(readdirSync(folder)).toHaveLength(3), { timeout: 30_000, interval: 5 });
-    const ended = once(child, "exit");
-    child.kill("SIGTERM");
-    expect((await ended)[1]).toBe("SIGTERM");
-    expect(readdirSync(folder)).toHaveLength(2);
+    // While it gathers the files, and while the archive is being written.
+    for (const written of ["tree", "release.tgz"]) {
+      const child = from("one").spawnWith({ TMPDIR: folder });
+      const ended = once(child, "exit");
+      const made = () => readdirSync(folder).find((name) => name.startsWith(`svc-deploy-${child.pid}-`)) ?? "none";
+      await vi.waitFor(() => expect(existsSync(join(folder, made(), written))).toBe(true), { timeout: 30_000, interval: 1 });
+      child.kill("SIGTERM");
+      expect((await ended)[1]).toBe("SIGTERM");
+      expect(readdirSync(folder)).toHaveLength(2);
+    }
   });
 
   it("hosts that ssh could take for options, and credentials in the file, are refused before anything is sent", { timeout: LONG }, async () => {

@@ -1,7 +1,9 @@
 import { defineConfig } from "vitest/config";
+import { TellRetries } from "../kit/tell-retries.ts";
 
 export default defineConfig({
   test: {
+    reporters: ["default", new TellRetries()],
     // Programs of others have races of their own (a sub-agent whose main agent has just ended): a test that fails is run again, and says so.
     retry: 2,
     include: ["test/peers/*.test.ts"],

@@ -1,7 +1,9 @@
 import { defineConfig } from "vitest/config";
+import { TellRetries } from "../kit/tell-retries.ts";
 
 export default defineConfig({
   test: {
+    reporters: ["default", new TellRetries()],
     include: ["test/publish/*.test.ts"],
     // Real processes on a shared machine: a test that fails once is run again there, and says so.
     retry: process.env.CI === "true" ? 2 : 0,

@@ -145,4 +145,48 @@ describe.skipIf(NO_BROWSER)("what a person decides in the administration", () =>
     await expect.poll(() => text.inputValue()).toContain('"maxExecutionMinutes": 33');
     expect(await page.content()).not.toContain(LITERAL);
   });
+
+  it("CFG-07 a check that is answered while its changes are being saved does not undo them", async () => {
+    await begin({ config: { agents: { echo: echoAgent({ maxExecutionMinutes: 30 }) } } });
+    let saved = () => {};
+    const whileSaved = new Promise<void>((resolve) => {
+      saved = resolve;
+    });
+    let refused = (_status: number) => {};
+    const refusal = new Promise<number>((resolve) => {
+      refused = resolve;
+    });
+    let checks = 0;
+    await page.route("**/api/admin/settings/check", async (route) => {
+      checks += 1;
+      if (checks > 1) return route.continue();
+      await whileSaved;
+      const answer = await route.fetch();
+      await route.fulfill({ response: answer });
+      refused(answer.status());
+    });
+    await page.route("**/api/admin/settings", async (route) => {
+      if (route.request().method() !== "PATCH") return route.continue();
+      const answer = await route.fetch();
+      saved();
+      expect(await refusal).toBe(409);
+      await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 100)));
+      await route.fulfill({ response: answer });
+    });
+    await page.goto(`${at.url}/admin#advanced/document`);
+    await page.getByRole("button", { name: "Edit" }).click();
+    const text = page.getByRole("textbox", { name: "svc.json" });
+    await text.fill((await text.inputValue()).replace('"maxExecutionMinutes": 30', '"maxExecutionMinutes": 33'));
+    await expect.poll(() => checks).toBe(1);
+    await page.getByRole("button", { name: /Review and save/ }).click();
+    await page
+      .getByRole("dialog")
+      .getByRole("button", { name: /Save and reload/ })
+      .and(page.locator(":not([aria-busy])"))
+      .click();
+    await page.getByText("Saved. In force now.").waitFor();
+    await expect.poll(() => text.inputValue()).toContain('"maxExecutionMinutes": 33');
+    await expect.poll(() => page.getByRole("button", { name: /Review and save/ }).count()).toBe(0);
+    expect(file()).toContain('"maxExecutionMinutes": 33');
+  });
 });

@@ -59,7 +59,6 @@ export function useDraft(): Draft {
   const [base, setBase] = useState<SettingsDocument>();
   const [error, setError] = useState<ApiError>();
   const [document, setDocument] = useState<unknown>({});
-  const [checked, setChecked] = useState<SettingsPreview>();
   const [theirWork, setTheirWork] = useState<TheirWork>();
   const [readAt, setReadAt] = useState(0);
   const [broken, setBroken] = useState(false);
@@ -105,42 +104,28 @@ export function useDraft(): Draft {
 
   const changes = useMemo(() => changesBetween(base?.document ?? {}, document), [base, document]);
 
-  /** A conflict is no failure of the page: the file as it is now comes with it. */
+  /** A conflict is no failure of the page: the file as it is now comes with it. One that does not count any more changes nothing. */
   const orMerge = useCallback(
-    async <T>(work: Promise<T>): Promise<T | undefined> => {
+    async <T>(work: Promise<T>, counts = () => true): Promise<T | undefined> => {
       try {
         return await work;
       } catch (cause) {
         const { status, details } = cause as ApiError;
         const current = details?.["current"] as SettingsDocument | undefined;
         if (status !== 409 || current === undefined) throw cause;
-        take(current);
+        if (counts()) take(current);
         return undefined;
       }
     },
     [take],
   );
 
-  const check = useCallback(async () => {
-    const edits = editsOf(changes, referencePaths(changes));
-    const answer = await orMerge(request<SettingsPreview>("POST", `${SETTINGS}/check`, { edits, expect: base?.revision }));
-    if (answer !== undefined) setChecked(answer);
-    return answer;
-  }, [changes, base, orMerge]);
-
-  // Debounce the check; the newest answer wins.
-  useEffect(() => {
-    if (changes.length === 0) {
-      setChecked(undefined);
-      return undefined;
-    }
-    const timer = setTimeout(() => void check().catch(() => {}), CHECK_MS);
-    return () => clearTimeout(timer);
-  }, [changes, check]);
+  const { checked, check, withoutChecks } = useChecked(changes, base, orMerge);
 
   const save = useCallback(
     async (references: ReadonlySet<string>) => {
-      const report = await orMerge(request<SettingsReport>("PATCH", SETTINGS, { edits: editsOf(changes, references), expect: base?.revision }));
+      const edits = editsOf(changes, references);
+      const report = await withoutChecks(() => orMerge(request<SettingsReport>("PATCH", SETTINGS, { edits, expect: base?.revision })));
       if (report === undefined) return undefined;
       setTheirWork(undefined);
       setDocument(base?.document ?? {});
@@ -150,7 +135,7 @@ export function useDraft(): Draft {
       reloadAll();
       return report;
     },
-    [changes, base, orMerge, reread],
+    [changes, base, orMerge, withoutChecks, reread],
   );
 
   const errors = useMemo<readonly FormError[]>(
@@ -187,6 +172,47 @@ export function useDraft(): Draft {
     retry,
     cancel,
   };
+}
+
+type OrMerge = <T>(work: Promise<T>, counts?: () => boolean) => Promise<T | undefined>;
+
+/** What the server says of the changes: asked a moment after each of them, and whenever it is called. */
+function useChecked(changes: readonly Change[], base: SettingsDocument | undefined, orMerge: OrMerge) {
+  const [checked, setChecked] = useState<SettingsPreview>();
+  // Answers may come in another order than their questions. To one that was asked before a save the file of that save is a conflict.
+  const asked = useRef(0);
+  const held = useRef(false);
+  const check = useCallback(async () => {
+    if (held.current) return undefined;
+    asked.current += 1;
+    const mine = asked.current;
+    const counts = () => mine === asked.current;
+    const edits = editsOf(changes, referencePaths(changes));
+    const answer = await orMerge(request<SettingsPreview>("POST", `${SETTINGS}/check`, { edits, expect: base?.revision }), counts);
+    if (answer !== undefined && counts()) setChecked(answer);
+    return answer;
+  }, [changes, base, orMerge]);
+  const withoutChecks = useCallback(async <T>(work: () => Promise<T>): Promise<T> => {
+    asked.current += 1;
+    held.current = true;
+    try {
+      return await work();
+    } finally {
+      held.current = false;
+    }
+  }, []);
+
+  // Debounce the check; the answer to the newest question counts.
+  useEffect(() => {
+    if (changes.length === 0) {
+      asked.current += 1;
+      setChecked(undefined);
+      return undefined;
+    }
+    const timer = setTimeout(() => void check().catch(() => {}), CHECK_MS);
+    return () => clearTimeout(timer);
+  }, [changes, check]);
+  return { checked, check, withoutChecks };
 }
 
 /** The file as the daemon has it: read at once, and again when it is asked for. */
