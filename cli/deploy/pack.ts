@@ -1,18 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import {
-  copyFileSync,
-  createReadStream,
-  linkSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { createReadStream, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -78,7 +66,7 @@ export async function packProgram(version: string): Promise<Release> {
     const native = list.some(({ path }) => path.endsWith(".node"));
     writeFileSync(join(tree, RELEASE_FILE), `${JSON.stringify({ name, version, packages: parts.length, files: list.length }, null, 2)}\n`);
     const archive = join(folder, "release.tgz");
-    await tar(["-czf", archive, "-C", tree, "."]);
+    await tar(["-czhf", archive, "-C", tree, "."]);
     return {
       name,
       archive,
@@ -99,25 +87,18 @@ export async function packProgram(version: string): Promise<Release> {
 /** Parts of their own, and the release before this one (see `svc upgrade`). */
 const LEFT_OUT: ReadonlySet<string> = new Set(["node_modules", FORMER]);
 
-/** Puts the files of a package into a folder, as hard links where these are possible: a copy takes ten times as long. Symbolic links are followed. */
+/**
+ * Names the files of a package in a folder by symbolic links, which tar follows: no data is copied. Of hard links tar would say that their files change
+ * where two deployments run.
+ */
 function gather(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   for (const name of readdirSync(from)) {
     if (LEFT_OUT.has(name)) continue;
     const path = join(from, name);
-    const target = join(to, name);
     const kind = statSync(path, { throwIfNoEntry: false });
-    if (kind?.isDirectory()) gather(path, target);
-    else if (kind?.isFile()) placeFile(realpathSync(path), target);
-  }
-}
-
-function placeFile(from: string, to: string): void {
-  try {
-    linkSync(from, to);
-  } catch {
-    // On another disk, or another user's: what a copy cannot do either is an error of the copy.
-    copyFileSync(from, to);
+    if (kind?.isDirectory()) gather(path, join(to, name));
+    else if (kind?.isFile()) symlinkSync(path, join(to, name));
   }
 }
 
@@ -179,7 +160,7 @@ interface Listed {
 
 function contents(tree: string): Listed[] {
   const paths = readdirSync(tree, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
+    .filter((entry) => entry.isFile() || entry.isSymbolicLink())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
   return paths.map((path) => {

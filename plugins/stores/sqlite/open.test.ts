@@ -180,7 +180,7 @@ describe("writing", () => {
     let largest = 0;
     // Far more than the log may hold: it must have started over several times.
     const writer = async () => {
-      while (written < 24_000) {
+      while (written < 72_000) {
         written += 1;
         await tasks.put(`k${written}`, { text });
         if (written % 500 === 0) largest = Math.max(largest, statSync(`${file}-wal`).size);
