@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { createReadStream, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, createReadStream, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { fail } from "../errors.ts";
 import { FORMER } from "../upgrade/installation.ts";
@@ -58,7 +58,9 @@ export async function packProgram(version: string): Promise<Release> {
       tree,
       folder,
     );
-    for (const { from, to } of parts.filter(({ workspace }) => !workspace)) gather(from, join(tree, to));
+    // Copies: links would be cheap, but the archive could then hold another state than the one that names it.
+    for (const { from, to } of parts.filter(({ workspace }) => !workspace))
+      cpSync(from, join(tree, to), { recursive: true, dereference: true, filter: (path) => path === from || !LEFT_OUT.has(basename(path)) });
     const list = contents(tree);
     const hash = createHash("sha256");
     for (const { path, sha256 } of list) hash.update(`${path}\0${sha256}\n`);
@@ -66,7 +68,7 @@ export async function packProgram(version: string): Promise<Release> {
     const native = list.some(({ path }) => path.endsWith(".node"));
     writeFileSync(join(tree, RELEASE_FILE), `${JSON.stringify({ name, version, packages: parts.length, files: list.length }, null, 2)}\n`);
     const archive = join(folder, "release.tgz");
-    await tar(["-czhf", archive, "-C", tree, "."]);
+    await tar(["-czf", archive, "-C", tree, "."]);
     return {
       name,
       archive,
@@ -86,21 +88,6 @@ export async function packProgram(version: string): Promise<Release> {
 
 /** Parts of their own, and the release before this one (see `svc upgrade`). */
 const LEFT_OUT: ReadonlySet<string> = new Set(["node_modules", FORMER]);
-
-/**
- * Names the files of a package in a folder by symbolic links, which tar follows: no data is copied. Of hard links tar would say that their files change
- * where two deployments run.
- */
-function gather(from: string, to: string): void {
-  mkdirSync(to, { recursive: true });
-  for (const name of readdirSync(from)) {
-    if (LEFT_OUT.has(name)) continue;
-    const path = join(from, name);
-    const kind = statSync(path, { throwIfNoEntry: false });
-    if (kind?.isDirectory()) gather(path, join(to, name));
-    else if (kind?.isFile()) symlinkSync(path, join(to, name));
-  }
-}
 
 /** Removes a folder in which a tar that was killed just now, or the gzip that it had started, may still make a file. */
 function removeFolder(folder: string): void {
@@ -160,7 +147,7 @@ interface Listed {
 
 function contents(tree: string): Listed[] {
   const paths = readdirSync(tree, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() || entry.isSymbolicLink())
+    .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))
     .sort();
   return paths.map((path) => {
