@@ -34,7 +34,8 @@ export async function wallsOf(
   const inside = [
     bwrap,
     ...["--die-with-parent", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
-    ...["--bind", scratch, scratch],
+    // A bot's folder in memory is read like any other.
+    ...["--ro-bind-try", "/dev/shm", "/dev/shm", "--bind", scratch, scratch],
     ...hidden.flatMap((file) => ["--ro-bind", "/dev/null", file]),
     "--",
     ...node,

@@ -103,6 +103,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("files of two daemons on one schema",
     write("n1", "workflows/_drafts", "idea.yaml", workflow("idea"));
     await expect.poll(async () => JSON.stringify((await ask(two.port, "/api/workflows/drafts")).body)).toContain('"idea"');
     expect((await ask(two.port, "/api/workflows/drafts/idea/promote", {})).status).toBe(200);
+    await expect.poll(async () => (await text(one, "idea")).status).toBe(200);
     expect(await outputOf(one, "idea")).toBe("idea");
     await expect.poll(() => read("n1", "workflows/_drafts", "idea.yaml")).toBeUndefined();
   });

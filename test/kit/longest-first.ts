@@ -16,7 +16,10 @@ const LONGEST = [
   "test/ui/keyboard.test.ts",
 ];
 
-/** Vitest's own order, by the size of the files, with the longest before all others, and those that share a process in one row, as the last. */
+/** The small files come last: none of them is waited for. */
+const ROWS = ["house", "alone", "rooms", "browser"];
+
+/** Vitest's own order, by the size of the files, with the longest before all others, and each project in one row: its files share processes. */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);
@@ -25,7 +28,7 @@ export class LongestFirst extends BaseSequencer {
       return at === -1 ? LONGEST.length : at;
     };
     const group = ({ project }: TestSpecification) => project.config.sequence.groupOrder;
-    const shares = ({ project }: TestSpecification) => Number(!project.config.isolate);
-    return sorted.sort((a, b) => group(a) - group(b) || shares(a) - shares(b) || place(a) - place(b));
+    const row = ({ project }: TestSpecification) => ROWS.indexOf(project.name);
+    return sorted.sort((a, b) => group(a) - group(b) || row(a) - row(b) || place(a) - place(b));
   }
 }

@@ -324,8 +324,10 @@ describe.skipIf(NO_BROWSER !== undefined)("boards", { timeout: 120_000 }, () => 
     let held = true;
     await page.route(/\/api\/boards\/team\/items$/, (route) => (held ? undefined : route.continue()));
     await page.clock.install();
+    // The boards are read before their cards, and say that they are in the same place.
+    const asked = page.waitForRequest(/\/api\/boards\/team\/items$/);
     await page.goto(`${at.url}/?board=team`);
-    await page.locator("#page .kit-loading").first().waitFor();
+    await asked;
     await page.clock.runFor(6_000);
     const cancel = page.locator("#page .kit-loading").getByRole("button", { name: "Cancel" });
     await cancel.focus();

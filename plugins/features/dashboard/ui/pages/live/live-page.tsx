@@ -31,6 +31,7 @@ export default function LivePage() {
   const [talking, talk] = useQuery("chat");
   const [range = "1h", setRange] = useQuery("range") as [SeriesRange | undefined, (range: string | undefined) => void];
   const [shown, setShown] = useState<Shown>("now");
+  const [chosen, choose] = useState<{ readonly agent: string }>();
   const [folded, setFolded] = useState(() => localStorage.getItem(FOLDED) === "folded");
   const agents = useResource<{ readonly agents: readonly AgentNow[] }>("/api/tasks/agents", {
     refreshOn: ({ kind, type }) => kind === "agent" || type.startsWith("task:") || kind === "config",
@@ -46,8 +47,14 @@ export default function LivePage() {
   const open = (agent: string) => {
     navigate(`/live?chat=${encodeURIComponent(agent)}${range === "1h" ? "" : `&range=${range}`}`);
     setShown("now");
-    requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById("live-composer")?.focus()));
+    choose({ agent });
   };
+  // The chat may come some frames later. Whoever comes back to it by the address takes no focus.
+  useEffect(() => {
+    if (chosen === undefined || chosen.agent !== partner?.id) return;
+    document.getElementById("live-composer")?.focus();
+    choose(undefined);
+  }, [chosen, partner?.id]);
   const fold = () => {
     localStorage.setItem(FOLDED, folded ? "" : "folded");
     setFolded(!folded);
