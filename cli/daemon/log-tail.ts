@@ -1,5 +1,6 @@
-import { createReadStream, existsSync, statSync, watchFile } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import { forPeople } from "@svc/kernel/log";
 import { type Cli, plain } from "../cli.ts";
 import { fail } from "../errors.ts";
@@ -9,37 +10,53 @@ export async function showLog(cli: Cli, lines: number, follow: boolean): Promise
   const elsewhere = await writesElsewhere(cli);
   if (!existsSync(cli.logFile)) throw elsewhere ?? fail("SVC_CLI_MISSING", { what: `log at ${cli.logFile}`, next: "svc daemon start" });
   if (elsewhere !== undefined) cli.say(`${elsewhere.message} This is the log of an earlier one in the background.`);
-  const { size } = statSync(cli.logFile);
+  const { size, ino } = statSync(cli.logFile);
   const last = (await tail(cli.logFile, size, lines)).filter((text) => text !== "");
   const before = earlier(cli);
   const older = last.length >= lines || before === undefined ? [] : (await tail(before.file, before.size, lines - last.length)).filter((text) => text !== "");
   for (const line of [...older, ...last]) show(cli, line);
   if (!follow) return;
-  let at = size;
-  await new Promise<void>((resolve) => {
-    process.once("SIGINT", resolve);
-    let shown = Promise.resolve();
-    const showFrom = async (file: string, from: number, to: number) => {
-      let text = "";
-      if (to > from) for await (const chunk of createReadStream(file, { start: from, end: to - 1, encoding: "utf8" })) text += chunk;
-      for (const line of text.split("\n").filter(Boolean)) show(cli, line);
-    };
-    watchFile(cli.logFile, { interval: 250 }, (now, then) => {
-      const from = now.size < at || now.ino !== then.ino ? 0 : at;
-      const rest = at;
-      at = now.size;
-      shown = shown
-        .then(async () => {
-          // Rotated: the end of the file that was followed is the one before now.
-          const moved = now.ino === then.ino ? undefined : earlier(cli);
-          if (moved !== undefined && moved.ino === then.ino) await showFrom(moved.file, rest, moved.size);
-          await showFrom(cli.logFile, from, now.size);
-        })
-        // The file may be rotated once more while it is read.
-        .catch(() => undefined);
-    });
-  });
+  const interrupted = new AbortController();
+  process.once("SIGINT", () => interrupted.abort());
+  await followLog(cli, { size, ino }, interrupted.signal);
   process.exit();
+}
+
+const FOLLOW_MS = 250;
+
+/** Prints the lines that come after `shown`, through rotations, until it is interrupted. */
+async function followLog(cli: Cli, shown: { readonly size: number; readonly ino: number }, interrupted: AbortSignal): Promise<void> {
+  let { size: at, ino } = shown;
+  while (!interrupted.aborted) {
+    try {
+      const now = statSync(cli.logFile);
+      if (now.ino !== ino) {
+        // Rotated: the end of the file that was followed is the one before now.
+        const moved = earlier(cli);
+        if (moved?.ino === ino) await showFrom(cli, moved.file, at, moved.size);
+        ({ ino } = now);
+        at = 0;
+      }
+      if (now.size < at) at = 0;
+      if (now.size > at) at += await showFrom(cli, cli.logFile, at, now.size);
+    } catch {
+      // Between two files there is none, and the file may be rotated once more while it is read.
+    }
+    await pause(FOLLOW_MS, undefined, { signal: interrupted }).catch(() => undefined);
+  }
+}
+
+/** Prints the whole lines in these bytes of a file, and returns their bytes. */
+async function showFrom(cli: Cli, file: string, from: number, to: number): Promise<number> {
+  const handle = await open(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(to - from), 0, to - from, from);
+    const whole = buffer.subarray(0, buffer.lastIndexOf("\n", bytesRead - 1) + 1);
+    for (const line of whole.toString("utf8").split("\n").filter(Boolean)) show(cli, line);
+    return whole.length;
+  } finally {
+    await handle.close();
+  }
 }
 
 /** The log file from before the last rotation. */

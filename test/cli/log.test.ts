@@ -151,9 +151,12 @@ describe("the daemon's log", () => {
     following.stdout.on("data", (chunk: Buffer) => (followed += chunk));
     try {
       await vi.waitFor(() => expect(followed).toContain("listening"), { timeout: 20_000 });
+      // All of it happens between two looks of the one who follows.
+      following.kill("SIGSTOP");
       renameSync(file, `${file}.1`);
       process.kill(pid, "SIGHUP");
       await vi.waitFor(() => expect(logOf(shell).some(({ msg }) => msg.includes("reload"))).toBe(true), { timeout: 20_000 });
+      following.kill("SIGCONT");
       await vi.waitFor(() => expect(followed).toContain("reload"), { timeout: 20_000 });
       const { out } = await shell.svc("daemon", "logs");
       expect(out.indexOf("listening")).toBeGreaterThan(-1);

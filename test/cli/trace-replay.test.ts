@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ReplayReport, TaskComparison } from "@svc/kernel";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
@@ -14,8 +14,8 @@ afterEach(async () => {
   for (const shell of shells.splice(0)) await shell.end();
 });
 
-async function recorded(messages: readonly string[], agent: object = {}, rest: object = {}): Promise<Shell> {
-  const shell = await openShell();
+async function recorded(messages: readonly string[], agent: object = {}, rest: object = {}, folder?: string): Promise<Shell> {
+  const shell = await openShell({}, folder);
   shells.push(shell);
   shell.write(echoConfig(agent, rest));
   expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
@@ -92,7 +92,10 @@ const only = ({ tasks }: ReplayReport): TaskComparison => {
 
 describe("svc trace replay --with", { timeout: 120_000 }, () => {
   it("finds the configuration that recorded the tasks to be the same, history and all, and exits with 0", async () => {
-    const shell = await recorded(["first words", "second words"]);
+    // In memory, where bubblewrap makes devices of its own: it reads a bot's folder wherever that lies.
+    const memory = existsSync("/dev/shm") ? mkdtempSync("/dev/shm/svc-") : undefined;
+    onTestFinished(() => (memory === undefined ? undefined : rmSync(memory, { recursive: true })));
+    const shell = await recorded(["first words", "second words"], {}, {}, memory);
     await historyHas(shell, "second words");
     const { code, report, err } = await replay(shell, "--with", "svc.json");
     expect({ code, err }).toEqual({ code: 0, err: "" });
