@@ -1,7 +1,7 @@
-import { AsyncResource } from "node:async_hooks";
+import { AsyncLocalStorage, AsyncResource } from "node:async_hooks";
 import type { Envelope } from "@svc/sdk";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type Bus, createBus } from "./bus.ts";
 
 const step = { kind: "agent", type: "task:step", summary: "tool start" };
@@ -246,6 +246,27 @@ describe("roots", () => {
       });
       expect(bus.current()?.rootId).toBe("theirs");
     });
+  });
+
+  it("two daemons in one process keep their roots apart, and one's work goes on in its root behind the other's", async () => {
+    const [{ bus: one }, { bus: two }] = [setUp(), setUp()];
+    await one.within({ rootId: "of-one" }, async () => {
+      expect(two.current()).toBeUndefined();
+      await two.within({ rootId: "of-two" }, async () => {
+        await Promise.resolve();
+        expect([one.current()?.rootId, two.current()?.rootId]).toEqual(["of-one", "of-two"]);
+        one.within({ rootId: "later" }, () => expect([one.current()?.rootId, two.current()?.rootId]).toEqual(["later", "of-two"]));
+      });
+      expect([one.current()?.rootId, two.current()]).toEqual(["of-one", undefined]);
+    });
+  });
+
+  it("share one storage however many daemons a process has had: each storage makes every promise dearer", () => {
+    const run = vi.spyOn(AsyncLocalStorage.prototype, "run");
+    onTestFinished(() => run.mockRestore());
+    for (let made = 0; made < 3; made += 1) setUp().bus.root(() => undefined);
+    expect(run).toHaveBeenCalledTimes(3);
+    expect(new Set(run.mock.contexts).size).toBe(1);
   });
 
   it("EVT-16 what a listener causes belongs to the root of the event it heard, also of a foreign one", async () => {

@@ -19,13 +19,34 @@ export interface Roots {
 /** Entries that are announced late or never must not pile up: an older reservation is forgotten, its root id stays valid. */
 const MOST_RESERVED = 1_024;
 
+/** The running work's root in a bus, and its roots in other buses of the process. */
+interface Place {
+  readonly bus: object;
+  readonly root: Root;
+  readonly others: ReadonlyMap<object, Root> | undefined;
+}
+
+/** One for all buses: on Node.js 20 each storage that was ever used makes every promise of the process dearer, for as long as the process lives. */
+const storage = new AsyncLocalStorage<Place>();
+
+/** Returns the roots in other buses than this one. */
+function rootsBeside(bus: object, place: Place | undefined): Place["others"] {
+  if (place === undefined || place.bus === bus) return place?.others;
+  const others = new Map(place.others).set(place.bus, place.root);
+  others.delete(bus);
+  return others;
+}
+
 /** Makes the bookkeeping of root events; the current one follows asynchronous calls (AsyncLocalStorage). */
 export function createRoots(nextId: () => string): Roots {
-  const storage = new AsyncLocalStorage<Root>();
+  const bus = {};
   const reserved = new Set<string>();
   return {
-    current: () => storage.getStore(),
-    within: (root, work) => storage.run(root, work),
+    current() {
+      const place = storage.getStore();
+      return place === undefined || place.bus === bus ? place?.root : place.others?.get(bus);
+    },
+    within: (root, work) => storage.run({ bus, root, others: rootsBeside(bus, storage.getStore()) }, work),
     reserve() {
       const id = nextId();
       reserved.add(id);
