@@ -111,7 +111,7 @@ const MISDIRECTED = 421;
 
 /** An older daemon says nothing of its folder; while it holds the folder's lock, it is ours. */
 async function holdsLock({ dataFolder }: Home, pid: number): Promise<boolean> {
-  const { lockHolder } = await import("@svc/kernel");
+  const { lockHolder } = await import("@svc/kernel/folder");
   return lockHolder(dataFolder)?.pid === pid;
 }
 

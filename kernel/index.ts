@@ -1,9 +1,5 @@
-export { timesOf } from "./base/calendar/times.ts";
-export { loadEnvironment } from "./base/config-text/environment.ts";
 export { ERRORS } from "./base/errors.ts";
-export { lockHolder, tryLock } from "./base/folder-lock.ts";
 export { openFetch } from "./capabilities/fetch/plugin-fetch.ts";
-export { createFolder } from "./capabilities/files/files.ts";
 export { serveCommand } from "./command-server.ts";
 export type { RequestHandler } from "./core/boot/http-port.ts";
 export type * from "./core/boot/kernel-api.ts";

@@ -32,7 +32,7 @@ export async function restoreBackup(cli: Cli, from: string): Promise<Restored> {
 /** Keeps daemons off a data folder, where there is one: copying takes its time. Answers how it is given back. */
 async function holdFolder(dataFolder: string): Promise<() => void> {
   if (!existsSync(dataFolder)) return () => {};
-  const { tryLock } = await import("@svc/kernel");
+  const { tryLock } = await import("@svc/kernel/folder");
   const lock = tryLock(join(dataFolder, LOCK));
   if ("holder" in lock) throw coded("SVC_DAEMON_RUNNING", `A daemon (pid ${lock.holder.pid}) holds ${dataFolder}. Stop it first: svc daemon stop`);
   return () => lock.release();

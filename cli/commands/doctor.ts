@@ -46,7 +46,7 @@ function node(): Finding {
 /** Checks svc.json as a start does. With the daemon down its plugins are set up here as well, and their engines probed. */
 async function configuration(cli: Cli, down: boolean): Promise<Finding[]> {
   if (!existsSync(cli.file)) return [error(`there is no ${cli.file}; run: svc init`)];
-  const { checkConfiguration, describeProblem, loadEnvironment, rehearse } = await import("@svc/kernel");
+  const [{ checkConfiguration, describeProblem, rehearse }, { loadEnvironment }] = await Promise.all([import("@svc/kernel"), import("@svc/kernel/folder")]);
   const options = { file: cli.file, dataFolder: cli.dataFolder, known: firstParty().map(({ folder }) => folder), env: process.env };
   try {
     const found = down ? await rehearse(options) : { ...(await checkConfiguration(options)), engines: [] };

@@ -34,7 +34,7 @@ async function list(cli: Cli, all: boolean): Promise<void> {
 
 /** As the store has them, also while no daemon of this folder runs; a store that one daemon uses alone knows no others. */
 async function known(cli: Cli): Promise<readonly StoreNode[]> {
-  const [{ storeFor }, { lockHolder }] = await Promise.all([import("../store.js"), import("@svc/kernel")]);
+  const [{ storeFor }, { lockHolder }] = await Promise.all([import("../store.js"), import("@svc/kernel/folder")]);
   const store = await storeFor(cli);
   if (store.nodes !== undefined) return store.nodes({ folder: cli.dataFolder });
   if (lockHolder(cli.dataFolder) === undefined) return [];

@@ -59,7 +59,7 @@ interface Plan {
 const HELLO = "Say hello in one short sentence.";
 
 async function setup(cli: Cli, options: SetupOptions, questions: Questions | undefined): Promise<void> {
-  const { loadEnvironment } = await import("@svc/kernel");
+  const { loadEnvironment } = await import("@svc/kernel/folder");
   const offers = offersOf([...firstParty(), ...added(cli.file)].map(({ manifest }) => manifest));
   const env = loadEnvironment(cli.folder, process.env);
   const found = await findEngines(env, offers);

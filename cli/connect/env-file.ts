@@ -11,7 +11,7 @@ const LARGEST = 1_048_576;
  * alone, and without touching the other lines. Resolves with a function that takes it back.
  */
 export async function keepSecret(folder: string, name: string, value: string): Promise<() => Promise<void>> {
-  const { createFolder } = await import("@svc/kernel");
+  const { createFolder } = await import("@svc/kernel/folder");
   const files = createFolder(folder);
   const line = `${name}=${quoted(name, value)}\n`;
   // A replaced file keeps its mode: restrict it before the secret is written.

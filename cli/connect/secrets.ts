@@ -23,7 +23,7 @@ export interface Provided {
  * nothing then.
  */
 export async function provideSecrets(cli: Cli, variables: readonly string[], source: SecretSource): Promise<Provided> {
-  const { loadEnvironment } = await import("@svc/kernel");
+  const { loadEnvironment } = await import("@svc/kernel/folder");
   const env = loadEnvironment(cli.folder, process.env);
   const missing = variables.filter((name) => (env[name] ?? "") === "");
   const values = await valuesOf(missing, variables, source);

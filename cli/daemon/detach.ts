@@ -92,7 +92,7 @@ export async function launch(cli: Cli, flags: readonly string[]): Promise<Daemon
 
 /** The daemon that the watchdog of a killed one has started. */
 async function successor(cli: Cli, began: number): Promise<DaemonNote> {
-  const { lockHolder } = await import("@svc/kernel");
+  const { lockHolder } = await import("@svc/kernel/folder");
   cli.say("The daemon hung while it started and was ended by its watchdog; waiting for its successor ...");
   for (let waited = 0, alone = 0; waited < START_MS && alone < ALONE_MS; waited += 50) {
     const note = cli.note();
@@ -141,7 +141,7 @@ export function firstWords(cli: Cli): string {
 
 /** Ask the daemon to stop and wait until it has. One that is stopping already is not hurried, unless `now` says so. */
 export async function stopDaemon(cli: Cli, { seconds, now }: { readonly seconds: number | undefined; readonly now: boolean }): Promise<void> {
-  const { lockHolder } = await import("@svc/kernel");
+  const { lockHolder } = await import("@svc/kernel/folder");
   const holder = lockHolder(cli.dataFolder);
   if (holder === undefined) throw await stranger(cli);
   const { pid } = holder;

@@ -70,7 +70,7 @@ function earlier(cli: Cli): { readonly file: string; readonly size: number; read
 async function writesElsewhere(cli: Cli): Promise<Error | undefined> {
   const note = cli.note();
   if (note === undefined || note.log !== undefined) return undefined;
-  const { lockHolder } = await import("@svc/kernel");
+  const { lockHolder } = await import("@svc/kernel/folder");
   if (lockHolder(cli.dataFolder)?.pid !== note.pid) return undefined;
   return fail("SVC_CLI_LOG_ELSEWHERE", { pid: note.pid });
 }

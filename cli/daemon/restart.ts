@@ -22,7 +22,7 @@ export async function restartDaemon(cli: Cli, request: RestartRequest): Promise<
 
 /** Waits until the new daemon answers; a restart that is held for a window is not waited for, and its time is the answer. */
 export async function restart(cli: Cli, request: RestartRequest): Promise<DaemonNote | { readonly at: string }> {
-  const { lockHolder } = await import("@svc/kernel");
+  const { lockHolder } = await import("@svc/kernel/folder");
   const pid = lockHolder(cli.dataFolder)?.pid;
   const { at } = (await cli.request("POST", "/restart", request)) as { at: string };
   if (Date.parse(at) > Date.now() + SOON_MS) return { at };

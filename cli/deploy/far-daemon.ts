@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { lockHolder } from "@svc/kernel";
+import { lockHolder } from "@svc/kernel/folder";
 import { INSTANCE_EXPECTED, readInstance } from "@svc/kernel/instance";
 import { ask } from "../client.ts";
 import { type DaemonNote, readNote } from "../own-daemon.ts";

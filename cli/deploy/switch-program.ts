@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { tryLock } from "@svc/kernel";
+import { tryLock } from "@svc/kernel/folder";
 import type { Order, Outcome, Step } from "./order.ts";
 import { remember, switchTo } from "./switch-release.ts";
 

@@ -7,7 +7,7 @@ import { error, type Finding, ok, warning } from "./finding.ts";
 
 /** With the daemon down: could a start open its port? */
 export async function checkPort(cli: Cli): Promise<Finding[]> {
-  const { lockHolder } = await import("@svc/kernel");
+  const { lockHolder } = await import("@svc/kernel/folder");
   const holder = lockHolder(cli.dataFolder);
   if (holder !== undefined)
     return [error(`a daemon (pid ${holder.pid}) holds this folder and does not answer; look at svc daemon logs, or end it with: kill ${holder.pid}`)];

@@ -61,7 +61,7 @@ interface Opened {
 
 /** Locks these data folders; resolves with the function that releases them. */
 async function lockAll(folders: readonly string[]): Promise<() => void> {
-  const { tryLock } = await import("@svc/kernel");
+  const { tryLock } = await import("@svc/kernel/folder");
   const held: { release(): void }[] = [];
   const release = () => {
     for (const lock of held) lock.release();

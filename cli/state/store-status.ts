@@ -20,7 +20,7 @@ export async function statusOf(cli: Cli): Promise<ToldStatus> {
   const store = await storeFor(cli);
   if (store.status === undefined) throw fail("SVC_CLI_MISSING", { what: `status of the store ${store.name}`, next: "svc doctor" });
   const { version = null, nodes = [], ...found } = await store.status({ folder: cli.dataFolder });
-  const { lockHolder } = await import("@svc/kernel");
+  const { lockHolder } = await import("@svc/kernel/folder");
   const holder = lockHolder(cli.dataFolder);
   return { store: store.name, version, ...found, nodes, ...(holder === undefined ? {} : { daemon: { pid: holder.pid } }) };
 }
@@ -77,7 +77,7 @@ export function nodesTable(nodes: readonly StoreNode[]): string {
 
 /** Brings the store of this folder to this program's version. Throws `SVC_DAEMON_RUNNING` while a daemon has the folder. */
 export async function migrateStore(cli: Cli): Promise<StoreMigrated & { readonly store: string }> {
-  const { tryLock } = await import("@svc/kernel");
+  const { tryLock } = await import("@svc/kernel/folder");
   const store = await storeFor(cli);
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
   const lock = tryLock(join(cli.dataFolder, "daemon.lock"));

@@ -61,7 +61,7 @@ export async function rollBack(cli: Cli): Promise<void> {
 }
 
 async function change(cli: Cli, own: Installation, next: Installation): Promise<void> {
-  const { lockHolder } = await import("@svc/kernel");
+  const { lockHolder } = await import("@svc/kernel/folder");
   // Where another process watches over the daemon, that one starts it anew.
   const running = lockHolder(cli.dataFolder) !== undefined;
   const detached = running && cli.note()?.log !== undefined;

@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, 
 import { cp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { lockHolder } from "@svc/kernel";
+import { lockHolder } from "@svc/kernel/folder";
 import type { Trace } from "@svc/sdk";
 import { afterEach, describe, expect, it } from "vitest";
 import { restoreBackup } from "../../cli/backup/restore-backup.ts";

@@ -181,7 +181,7 @@ it("AUTH-06 two processes that change tokens at once lose nothing of each other"
   const folder = await temporaryFolder();
   const made = await Promise.all(Array.from({ length: 6 }, (_, number) => svcIn(folder, ["token", "create", "--name", `t${number}`, "--scope", "agent:*"])));
   expect(made.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
-  const { createFolder } = await import("@svc/kernel");
+  const { createFolder } = await import("@svc/kernel/folder");
   const file = openTokenFile(createFolder(join(folder, ".svc")));
   expect(
     file

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { chmod, chown, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createFolder } from "@svc/kernel";
+import { createFolder } from "@svc/kernel/folder";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { createTokenAuthority } from "../../plugins/features/tokens/authority.ts";

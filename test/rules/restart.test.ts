@@ -1,6 +1,6 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { lockHolder } from "@svc/kernel";
+import { lockHolder } from "@svc/kernel/folder";
 import type { Plugin, StoreDriver } from "@svc/sdk";
 import { expect, it, vi } from "vitest";
 import { createLog } from "../../kernel/base/log.ts";

@@ -15,16 +15,29 @@ const CHROMIUM = process.env.SVC_UI_BROWSER ?? ["/usr/bin/chromium-headless-shel
 export const NO_BROWSER = existsSync(CHROMIUM) ? undefined : `there is no ${CHROMIUM} (on Debian: apt-get install chromium)`;
 if (NO_BROWSER !== undefined) console.warn(`tests of the pages are skipped: ${NO_BROWSER}`);
 
+declare global {
+  /** The browser of this process, which runs the tests of many files one after the other; it ends with the process. */
+  var svcBrowser: Promise<Browser> | undefined;
+}
+
 const open: Browser[] = [];
 // A hook that is asked for within another one is not heard: this one is the file's.
 afterAll(async () => {
   for (const browser of open.splice(0)) await browser.close();
+  const shared = await globalThis.svcBrowser;
+  for (const context of shared?.contexts() ?? []) await context.close();
+  if (shared?.isConnected() === false) globalThis.svcBrowser = undefined;
 });
 
-/** One browser for a test file, closed after its tests. */
-export async function openBrowser(more: readonly string[] = []): Promise<Browser> {
+async function launch(more: readonly string[]): Promise<Browser> {
   const { chromium } = await import("playwright-core");
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage", ...more] });
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage", ...more] });
+}
+
+/** A browser without a page, for a test file. What it opens there is closed after its tests; with options of its own, the browser too. */
+export async function openBrowser(more: readonly string[] = []): Promise<Browser> {
+  if (more.length === 0) return (globalThis.svcBrowser ??= launch([]));
+  const browser = await launch(more);
   open.push(browser);
   return browser;
 }
