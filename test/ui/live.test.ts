@@ -168,6 +168,7 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
   it("queues a follow-up by Enter, stops and sends by Ctrl-Enter, and is spoken to by keys alone", async () => {
     const page = await open("/live?chat=still");
     const box = page.getByRole("textbox", { name: "Message to Still speaker" });
+    await box.waitFor();
     await page.keyboard.press("Escape");
     await box.waitFor({ state: "detached" });
     await page

@@ -29,14 +29,6 @@ interface Place {
 /** One for all buses: on Node.js 20 each storage that was ever used makes every promise of the process dearer, for as long as the process lives. */
 const storage = new AsyncLocalStorage<Place>();
 
-/** Returns the roots in other buses than this one. */
-function rootsBeside(bus: object, place: Place | undefined): Place["others"] {
-  if (place === undefined || place.bus === bus) return place?.others;
-  const others = new Map(place.others).set(place.bus, place.root);
-  others.delete(bus);
-  return others;
-}
-
 /** Makes the bookkeeping of root events; the current one follows asynchronous calls (AsyncLocalStorage). */
 export function createRoots(nextId: () => string): Roots {
   const bus = {};
@@ -46,7 +38,11 @@ export function createRoots(nextId: () => string): Roots {
       const place = storage.getStore();
       return place === undefined || place.bus === bus ? place?.root : place.others?.get(bus);
     },
-    within: (root, work) => storage.run({ bus, root, others: rootsBeside(bus, storage.getStore()) }, work),
+    within(root, work) {
+      const place = storage.getStore();
+      const others = place === undefined || place.bus === bus ? place?.others : new Map(place.others).set(place.bus, place.root);
+      return storage.run({ bus, root, others }, work);
+    },
     reserve() {
       const id = nextId();
       reserved.add(id);

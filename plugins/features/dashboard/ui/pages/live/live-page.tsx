@@ -49,7 +49,7 @@ export default function LivePage() {
     setShown("now");
     choose({ agent });
   };
-  // The chat may come some frames later. Whoever comes back to it by the address takes no focus.
+  // The chat may come some frames later. One that is opened by its address takes no focus.
   useEffect(() => {
     if (chosen === undefined || chosen.agent !== partner?.id) return;
     document.getElementById("live-composer")?.focus();
