@@ -33,7 +33,7 @@ export const action = (name: string, body: string): string =>
   `ctx.provide.action({ name: "${name}", description: "For a test.", timeoutMs: 20_000, input: { type: "object", additionalProperties: true }, output: {}, async run(input, call) { ${body} } });`;
 
 /** Short pauses: a test waits for none that is meant for people. */
-export const QUICK = { firstPauseMs: 50, longestPauseMs: 400, pingMs: 100, missedPings: 5, steadyMs: 60_000, stopMs: 1_000, leaveMs: 500, termMs: 500 };
+export const QUICK = { firstPauseMs: 50, longestPauseMs: 400, pingMs: 100, missedPings: 100, steadyMs: 60_000, stopMs: 1_000, leaveMs: 500, termMs: 500 };
 
 export interface IsolatedRun extends Running {
   readonly folder: string;
