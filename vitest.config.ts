@@ -21,7 +21,7 @@ const test = {
 
 /**
  * A process runs many files, one after the other, and each finds it as the first one did. A process for each of 600 files would be a tenth to a
- * quarter of what they take. (It grows to 400 MB, though, and starting a program costs the more the larger the process: about 4 ms at first, 20 then.)
+ * quarter of what they take. (It grows to 400 MB, though, and starting a program takes 10 ms of the processor from one of 100 MB, 20 from one of 300.)
  */
 const MANY_FILES = { isolate: false, setupFiles: ["test/kit/as-first.ts", "test/kit/patience.ts"] };
 /** Files that change what stays in a process: they replace modules, or set its time zone. */
