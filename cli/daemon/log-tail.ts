@@ -39,8 +39,9 @@ async function followLog(cli: Cli, shown: { readonly size: number; readonly ino:
       }
       if (now.size < at) at = 0;
       if (now.size > at) at += await showFrom(cli, cli.logFile, at, now.size);
-    } catch {
+    } catch (error) {
       // Between two files there is none, and the file may be rotated once more while it is read.
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
     }
     await pause(FOLLOW_MS, undefined, { signal: interrupted }).catch(() => undefined);
   }

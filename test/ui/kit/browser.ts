@@ -36,7 +36,13 @@ async function launch(more: readonly string[]): Promise<Browser> {
 
 /** A browser without a page, for a test file. What it opens there is closed after its tests; with options of its own, the browser too. */
 export async function openBrowser(more: readonly string[] = []): Promise<Browser> {
-  if (more.length === 0) return (globalThis.svcBrowser ??= launch([]));
+  if (more.length === 0) {
+    globalThis.svcBrowser ??= launch([]).catch((error) => {
+      globalThis.svcBrowser = undefined;
+      throw error;
+    });
+    return globalThis.svcBrowser;
+  }
   const browser = await launch(more);
   open.push(browser);
   return browser;
