@@ -1,5 +1,5 @@
 /** Programs that the tests of this room run as processes of their own, to be killed or to fail. */
-import { writeSync } from "node:fs";
+import { statSync, writeSync } from "node:fs";
 import { push, put } from "@svc/sdk";
 import { openStore } from "./open.ts";
 
@@ -32,10 +32,13 @@ const programs: Record<string, () => Promise<void>> = {
       }
     }
   },
-  /** Writes once, stays until the log has been looked at, and has nothing left to do. */
+  /** Writes enough for the thread that empties the log, says after a while whether it did, and has nothing left to do. */
   async forget() {
-    await openStore({ file: argument }).scope("core").collection("tasks").put("a", 1);
-    setTimeout(() => print("done"), 600);
+    await openStore({ file: argument })
+      .scope("core")
+      .collection("tasks")
+      .put("a", "x".repeat(3 * 1_048_576));
+    setTimeout(() => print(`${statSync(argument).size > 3 * 1_048_576}`), 600);
   },
   /** Eight writers that print each write when it is acknowledged; ends with 74 when the disk fails under it. */
   async write() {

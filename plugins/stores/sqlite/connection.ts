@@ -62,9 +62,12 @@ export class Connection {
       // From here on the syncs are ours.
       this.database.pragma("synchronous = NORMAL");
       this.#sync = new LogSync(file);
-      this.#reserve = new Reserve(this.database, file, log);
+      const reserve = new Reserve(this.database, file, log);
+      this.#reserve = reserve;
       this.#checkpointer = new Checkpointer(
         file,
+        // What is left in the log must fit into the reserve when the disk is full.
+        () => reserve.bytes / 2,
         () => this.#schedule(),
         (error) => this.#checkpointFailed(error),
         () => this.#presence?.look(),
@@ -145,7 +148,7 @@ export class Connection {
     } catch (error) {
       if (sqliteFailure(error) !== "busy") throw storeError(error, this.#file);
     }
-    this.#checkpointer?.dirty();
+    this.#checkpointer?.dirty(true);
     return this.#number("freelist_count") < before;
   }
 

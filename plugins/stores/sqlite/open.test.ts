@@ -172,6 +172,25 @@ describe("writing", () => {
     await store.close();
   });
 
+  it("has no thread for the log of changes before two megabytes lie in it", async () => {
+    let threads = 0;
+    const count = () => {
+      threads += 1;
+    };
+    process.on("worker", count);
+    const store = openStore({ file });
+    const tasks = store.scope("core").collection("tasks");
+    await tasks.put("small", 1);
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    expect(threads).toBe(0);
+    expect(statSync(file).size).toBeLessThan(100_000);
+    await tasks.put("large", "x".repeat(2 * 1_048_576));
+    await expect.poll(() => statSync(file).size).toBeGreaterThan(2 * 1_048_576);
+    expect(threads).toBe(1);
+    process.off("worker", count);
+    await store.close();
+  });
+
   it("keeps the log of changes small under load, and nothing is lost", async () => {
     const store = openStore({ file });
     const tasks = store.scope("core").collection("tasks");

@@ -4,7 +4,7 @@ import type { Log } from "@svc/sdk";
 import type { Database } from "better-sqlite3";
 
 const SMALL = 300 * 1024;
-/** Where a gigabyte is free: room for what a quarter of a second of heavy writing leaves in the log. */
+/** Where a gigabyte is free: room for what a quarter of a second of heavy writing leaves in the log, or what lies in it before its thread starts. */
 const LARGE = 4 * 1_048_576;
 /** Written at once: as much as the ballast is would stay in the process's memory. */
 const PIECE = 64 * 1024;
@@ -31,6 +31,11 @@ export class Reserve {
     this.#ballast = join(dirname(file), "ballast");
     this.#log = log;
     if (sizeOf(this.#ballast) < SMALL) this.#write();
+  }
+
+  /** Bytes that are kept. */
+  get bytes(): number {
+    return sizeOf(this.#ballast);
   }
 
   /** The disk is full: gives up what there is. False when nothing was left to give. */
