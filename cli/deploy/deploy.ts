@@ -8,7 +8,7 @@ import { quantity } from "../quantity.ts";
 import { checkWay, runFar, type Way } from "./far.ts";
 import type { Look } from "./far-side.ts";
 import type { Order, Outcome } from "./order.ts";
-import { packProgram, type Release } from "./pack.ts";
+import { type Archive, packProgram, type Release } from "./pack.ts";
 import { choose, literalsIn, type Settings } from "./sent-settings.ts";
 
 /** Result for one machine. */
@@ -34,7 +34,7 @@ export async function deploy(cli: Cli, targets: readonly string[], options: Read
   const release = await packProgram(version);
   const results: Result[] = [];
   try {
-    cli.say(`${release.name}: ${quantity(release.packages, "package")}, ${quantity(release.files, "file")}, ${(release.bytes / MB).toFixed(1)} MB to send`);
+    cli.say(`${release.name}: ${quantity(release.packages, "package")}, ${quantity(release.files, "file")}, ${mb(release.unpackedBytes)}`);
     for (const [index, way] of ways.entries()) {
       const result = await deployTo(cli, way, release, settings, options).catch((error) => failed(way.host, release, error));
       results.push(result);
@@ -66,14 +66,16 @@ async function deployTo(cli: Cli, way: Way, release: Release, settings: Settings
   const chosen = choose(settings, look);
   say(`Node ${look.node}, ${look.folder}, ${look.current === undefined ? "nothing deployed yet" : `current is ${look.current}`}; ${chosen.words}`);
   if (look.deploying !== undefined) throw refused(way, `another deployment works there (pid ${look.deploying})`, EXIT.running);
-  const need = release.bytes + release.unpackedBytes;
-  if (!look.there && look.freeBytes < need) throw refused(way, `${mb(look.freeBytes)} are free in ${look.folder}, and ${mb(need)} are needed`, EXIT.storage);
-  if (options.dryRun === true) return planned(way, look, release, chosen.words);
-  if (look.there) say(`${release.name} is there already`);
+  const archive = look.there ? undefined : await release.archive();
+  const need = release.unpackedBytes + (archive?.bytes ?? 0);
+  if (archive !== undefined && look.freeBytes < need)
+    throw refused(way, `${mb(look.freeBytes)} are free in ${look.folder}, and ${mb(need)} are needed`, EXIT.storage);
+  if (options.dryRun === true) return planned(way, look, release, archive, chosen.words);
+  if (archive === undefined) say(`${release.name} is there already`);
   else {
-    say(`sending ${mb(release.bytes)} ...`);
-    const errand = { do: "receive", folder, release: release.name, sha256: release.sha256, bytes: release.bytes } as const;
-    await runFar(way, errand, { onLine: () => {}, body: release.archive });
+    say(`sending ${mb(archive.bytes)} ...`);
+    const errand = { do: "receive", folder, release: release.name, sha256: archive.sha256, bytes: archive.bytes } as const;
+    await runFar(way, errand, { onLine: () => {}, body: archive.file });
   }
   const order: Order = {
     folder: look.folder,
@@ -150,14 +152,14 @@ function exitOf(outcome: Outcome): number {
   return { busy: EXIT.running, foreign: EXIT.running, config: EXIT.config, failed: EXIT.failed }[outcome.kind];
 }
 
-const planned = (way: Way, look: Look, release: Release, settings: string): Result => ({
+const planned = (way: Way, look: Look, release: Release, archive: Archive | undefined, settings: string): Result => ({
   target: way.host,
   release: release.name,
   outcome: "planned",
   folder: look.folder,
   node: look.node,
   ...(look.current === undefined ? {} : { current: look.current }),
-  send: look.there ? 0 : release.bytes,
+  send: archive?.bytes ?? 0,
   settings,
   ...(look.last === undefined ? {} : { last: look.last }),
 });

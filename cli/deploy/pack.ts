@@ -8,21 +8,26 @@ import { fail } from "../errors.ts";
 import { FORMER } from "../upgrade/installation.ts";
 import { closure, type Part } from "./closure.ts";
 
-/** The running program as one archive. */
+/** A release in one file. */
+export interface Archive {
+  readonly file: string;
+  readonly bytes: number;
+  readonly sha256: string;
+}
+
+/** A copy of the running program. */
 export interface Release {
   /** `<version>-<hash of the contents>`: the same program has the same name. */
   readonly name: string;
-  readonly archive: string;
-  /** Of the archive. */
-  readonly bytes: number;
-  readonly sha256: string;
+  /** Made when it is first asked for: where the release is already, none is sent. */
+  archive(): Promise<Archive>;
   /** Size of the unpacked release. */
   readonly unpackedBytes: number;
   readonly files: number;
   readonly packages: number;
   /** Contains code compiled for this system and this Node; the far side must be like them. */
   readonly native: boolean;
-  /** Removes the archive. */
+  /** Removes the copy and the archive. */
   remove(): void;
 }
 
@@ -33,7 +38,7 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 /** File in a release with its description. */
 export const RELEASE_FILE = "release.json";
 
-/** Packs the running program with its plugins and all their dependencies, as npm would publish it: without a registry on either side. */
+/** Copies the running program with its plugins and all their dependencies, as npm would publish it: without a registry on either side. */
 export async function packProgram(version: string): Promise<Release> {
   sweep();
   let made: string | undefined;
@@ -67,13 +72,10 @@ export async function packProgram(version: string): Promise<Release> {
     const name = `${version}-${hash.digest("hex").slice(0, 12)}`;
     const native = list.some(({ path }) => path.endsWith(".node"));
     writeFileSync(join(tree, RELEASE_FILE), `${JSON.stringify({ name, version, packages: parts.length, files: list.length }, null, 2)}\n`);
-    const archive = join(folder, "release.tgz");
-    await tar(["-czf", archive, "-C", tree, "."]);
+    let archive: Promise<Archive> | undefined;
     return {
       name,
-      archive,
-      bytes: statSync(archive).size,
-      sha256: await hashOf(archive),
+      archive: () => (archive ??= archived(tree, join(folder, "release.tgz"))),
       unpackedBytes: list.reduce((sum, { bytes }) => sum + bytes, 0),
       files: list.length,
       packages: parts.length,
@@ -84,6 +86,11 @@ export async function packProgram(version: string): Promise<Release> {
     remove();
     throw error;
   }
+}
+
+async function archived(tree: string, file: string): Promise<Archive> {
+  await tar(["-czf", file, "-C", tree, "."]);
+  return { file, bytes: statSync(file).size, sha256: await hashOf(file) };
 }
 
 /** Parts of their own, and the release before this one (see `svc upgrade`). */
