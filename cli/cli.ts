@@ -3,6 +3,7 @@ import { dirname, join, resolve } from "node:path";
 import type { CliHost } from "@svc/sdk";
 import type { Address } from "./client.ts";
 import type { GroupEntry } from "./group.ts";
+import { kernelCode } from "./kernel-code.ts";
 import { type DaemonNote, type OwnDaemon, ownDaemon, readNote } from "./own-daemon.ts";
 
 /** Options that every command takes. */
@@ -72,7 +73,7 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
       return changeSettings({ file, dataFolder, request: daemon.request }, edits, how);
     },
     fileSettings: async () => (await import("./file-settings.js")).fileSettings({ file, dataFolder, request: daemon.request }),
-    serve: async (server) => (await import("@svc/kernel")).serveCommand(server, { file, dataFolder, scopes: await scopes() }),
+    serve: async (server) => kernelCode().serveCommand(server, { file, dataFolder, scopes: await scopes() }),
     print(human, value) {
       process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : human === "" ? "" : `${plain(human)}\n`);
     },

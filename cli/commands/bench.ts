@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { definePlugin, type Plugin, type TurnContext, turnText } from "@svc/sdk";
 import { fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
+import { kernelCode } from "../kernel-code.ts";
 import { table } from "../table.ts";
 
 const group: OwnGroup = {
@@ -75,7 +76,8 @@ function unusable(file: string, reason: string): never {
 
 /** Plays the transcript through a kernel of its own, with an engine that gives the answers of the transcript. */
 async function measure(strategy: "layered" | "planner", exchanges: readonly Exchange[]): Promise<Measured[]> {
-  const [{ createKernel }, { firstParty }] = await Promise.all([import("@svc/kernel"), import("../catalog.js")]);
+  const { createKernel } = kernelCode();
+  const { firstParty } = await import("../catalog.js");
   const folder = await mkdtemp(join(tmpdir(), "svc-bench-"));
   const engine = replay(exchanges);
   const kernel = await createKernel({

@@ -4,6 +4,7 @@ import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
 import type { OwnGroup } from "../group.ts";
+import { kernelCode } from "../kernel-code.ts";
 import { knownSettings, SCHEMA_REFERENCE, schemaForEditors, writeSchema } from "../schema-file.ts";
 import { table } from "../table.ts";
 
@@ -80,7 +81,7 @@ const group: OwnGroup = {
 export default group;
 
 async function describe(path: string, cli: Cli): Promise<void> {
-  const { describeSetting } = await import("@svc/kernel");
+  const { describeSetting } = kernelCode();
   const { setting, suggestion } = describeSetting(await knownSettings(cli), path);
   if (setting === undefined) {
     const near = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
@@ -115,7 +116,7 @@ async function schema(write: boolean, cli: Cli): Promise<void> {
 const TOLD = 20;
 
 async function check(cli: Cli): Promise<void> {
-  const { checkConfiguration, describeProblem } = await import("@svc/kernel");
+  const { checkConfiguration, describeProblem } = kernelCode();
   const { problems, plugins } = await checkConfiguration({
     file: cli.file,
     dataFolder: cli.dataFolder,

@@ -9,6 +9,7 @@ import { checkPlace, checkWorkspaces } from "../doctor/place.ts";
 import { checkPort } from "../doctor/port.ts";
 import { NO_DAEMON } from "../exit.ts";
 import type { OwnGroup } from "../group.ts";
+import { kernelCode } from "../kernel-code.ts";
 import { quantity } from "../quantity.ts";
 
 const group: OwnGroup = {
@@ -46,7 +47,8 @@ function node(): Finding {
 /** Checks svc.json as a start does. With the daemon down its plugins are set up here as well, and their engines probed. */
 async function configuration(cli: Cli, down: boolean): Promise<Finding[]> {
   if (!existsSync(cli.file)) return [error(`there is no ${cli.file}; run: svc init`)];
-  const [{ checkConfiguration, describeProblem, rehearse }, { loadEnvironment }] = await Promise.all([import("@svc/kernel"), import("@svc/kernel/folder")]);
+  const { checkConfiguration, describeProblem, rehearse } = kernelCode();
+  const { loadEnvironment } = await import("@svc/kernel/folder");
   const options = { file: cli.file, dataFolder: cli.dataFolder, known: firstParty().map(({ folder }) => folder), env: process.env };
   try {
     const found = down ? await rehearse(options) : { ...(await checkConfiguration(options)), engines: [] };

@@ -1,6 +1,7 @@
 import type { SetupHost } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
+import { kernelCode } from "../kernel-code.ts";
 import { keepSecret } from "./env-file.ts";
 import type { Form } from "./form.ts";
 import { provideSecrets } from "./secrets.ts";
@@ -18,7 +19,8 @@ export interface Setup {
 
 /** Makes the host of a channel's own set-up. Throws `SVC_CLI_USAGE` for a flag that it has no use for. */
 export async function setupHost(cli: Cli, { channel, server: serverAt, allow: allowAt }: Form, options: ConnectOptions): Promise<Setup> {
-  const [{ openFetch }, { loadEnvironment }] = await Promise.all([import("@svc/kernel"), import("@svc/kernel/folder")]);
+  const { openFetch } = kernelCode();
+  const { loadEnvironment } = await import("@svc/kernel/folder");
   for (const flag of ["account", "allow", "topicEnv"] as const)
     if (options[flag] !== undefined && !(flag === "allow" && allowAt !== undefined))
       throw fail("SVC_CLI_USAGE", { reason: `--${flag === "topicEnv" ? "topic-env" : flag} means nothing to ${channel}; its settings are in its README` });

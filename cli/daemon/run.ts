@@ -7,6 +7,7 @@ import { requireRestored } from "../backup/half-restored.ts";
 import { besideUs } from "../catalog.ts";
 import { type Cli, DEFAULT_BIND } from "../cli.ts";
 import { EXIT } from "../exit.ts";
+import { kernelCode } from "../kernel-code.ts";
 import type { DaemonNote } from "../own-daemon.ts";
 import { ownProgram, type StopNote, startSuccessor, stopNoteOf, successorHere } from "./detach.ts";
 import { guardExit } from "./exit-guard.ts";
@@ -190,7 +191,7 @@ function announce(cli: Cli, kernel: Kernel): void {
 }
 
 async function lastGoodText(cli: Cli): Promise<string> {
-  const { compareLastGood } = await import("@svc/kernel");
+  const { compareLastGood } = kernelCode();
   const { text, difference } = await compareLastGood(cli.dataFolder, cli.file);
   cli.say(
     difference === ""

@@ -5,12 +5,13 @@ import { firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT, exitCodeOf } from "../exit.ts";
+import { kernelCode } from "../kernel-code.ts";
 
 const USUAL_LAST = 20;
 
 /** Shows the results of recorded tasks under another configuration or with one more plugin; runs no engine and sends nothing. */
 export async function replayAgainst(cli: Cli, id: string | undefined, options: Readonly<Record<string, unknown>>): Promise<void> {
-  const { replayWith } = await import("@svc/kernel");
+  const { replayWith } = kernelCode();
   if (!existsSync(cli.dataFolder)) throw fail("SVC_CLI_MISSING", { what: `data folder ${cli.dataFolder}, and so no recorded task`, next: "svc daemon start" });
   const replayed = replayWith({
     file: cli.file,
