@@ -26,8 +26,8 @@ const test = {
 const MANY_FILES = { isolate: false, setupFiles: ["test/kit/as-first.ts", "test/kit/patience.ts"] };
 /** Files that change what stays in a process: they replace modules, or set its time zone. */
 const OWN_PROCESS = ["kernel/delivery/one-sync.test.ts", "kernel/maintenance/restart.test.ts"];
-/** Files wait for processes, sockets and disks: on two processors four files at once leave them idle for 16 % of the time. */
-const SIDE_BY_SIDE = { sequence: { groupOrder: 0 }, maxWorkers: availableParallelism() + 3 };
+/** Files wait for processes, sockets and disks: on two processors three files at once leave them idle for 12 % of the time, five make a load of 20. */
+const SIDE_BY_SIDE = { sequence: { groupOrder: 0 }, maxWorkers: availableParallelism() + 2 };
 
 export default defineConfig({
   test: {

@@ -42,11 +42,14 @@ describe("embedding the kernel", () => {
     const signals = ["SIGINT", "SIGTERM", "SIGHUP", "uncaughtException", "unhandledRejection", "exit"];
     const handlers = () => signals.map((signal) => process.listenerCount(signal));
     const handlersBefore = handlers();
+    // Those of other files in this process, if any, may close meanwhile.
+    const servers = () => process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap" || name === "TCPSERVERWRAP").length;
+    const serversBefore = servers();
 
     const kernel = await createKernel({ config, plugins: [parrot] });
     await kernel.start();
     expect(kernel.address).toBeUndefined();
-    expect(process.getActiveResourcesInfo().filter((name) => name === "TCPServerWrap" || name === "TCPSERVERWRAP")).toEqual([]);
+    expect(servers()).toBeLessThanOrEqual(serversBefore);
 
     const app = fastify();
     app.get("/own", async () => ({ mine: true }));

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { OFFER } from "../kit/call-offer.ts";
 import { baseOf, post, runKernel, temporaryFolder } from "../kit/kernel.ts";
-import { ask, endDaemons, startDaemon, writeConfig } from "./daemon.harness.ts";
+import { ask, endDaemons, logThread, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 const KNOWN = ["channels/webrtc", "features/transcription", "features/calls"].map((path) => join(ROOT, "plugins", path));
 const WEBRTC = { enabled: true, stunServers: [], hostAddresses: ["127.0.0.1"], bot: { enabled: true } };
@@ -101,7 +101,8 @@ describe("a daemon with calls", () => {
   });
 
   it("fifty calls, one after the other, leave no descriptor behind", { timeout: 240_000 }, async () => {
-    const { daemon, base } = await begun();
+    const { folder, daemon, base } = await begun();
+    await logThread(daemon, folder);
     const count = Number(process.env.SVC_SOAK ?? 50);
     const descriptors = () => readdirSync(`/proc/${daemon.pid}/fd`).length;
     const call = async () => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import { ROOT } from "../house/house.ts";
@@ -131,6 +131,13 @@ export async function ask<T>(port: number, path: string, body?: unknown): Promis
     headers: { accept: "application/json", connection: "close", ...(body === undefined ? {} : { "content-type": "application/json" }) },
   });
   return { status: response.status, headers: response.headers, body: (await response.json()) as T };
+}
+
+/** Writes until the thread that empties the database's log has begun: what a daemon has open is counted after that. Nothing where it has another store. */
+export async function logThread({ port }: DaemonProcess, folder: string): Promise<void> {
+  const file = join(folder, ".svc/svc.db");
+  if (!existsSync(file)) return;
+  while (statSync(file).size < 1_048_576) await ask(port, "/task", { agent: "echo", message: "x".repeat(100_000) });
 }
 
 /** Hands a message over and resolves with its task's id as soon as that is acknowledged; the answer is not waited for. Rejects when it is not acknowledged. */

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ON_SERVER } from "../kit/test-store.ts";
-import { ask, type DaemonProcess, endDaemons, handOver, startDaemon, writeConfig } from "./daemon.harness.ts";
+import { ask, type DaemonProcess, endDaemons, handOver, logThread, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 let folder: string;
 let daemon: DaemonProcess;
@@ -119,6 +119,7 @@ it("FAULT-67 hundreds of tasks and streams come and go, and no file, socket or t
     await Promise.all(Array.from({ length: 20 }, (_, at) => task(`message ${at}`)));
     for (const { leave } of streams) leave();
   };
+  await logThread(daemon, folder);
   await round();
   const settled = async () => {
     await vi.waitFor(async () => {
