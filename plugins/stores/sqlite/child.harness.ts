@@ -32,13 +32,14 @@ const programs: Record<string, () => Promise<void>> = {
       }
     }
   },
-  /** Writes enough for the thread that empties the log, says after a while whether it did, and has nothing left to do. */
+  /** Writes enough for the thread that empties the log, says when that has done so, and has nothing left to do. */
   async forget() {
     await openStore({ file: argument })
       .scope("core")
       .collection("tasks")
       .put("a", "x".repeat(3 * 1_048_576));
-    setTimeout(() => print(`${statSync(argument).size > 3 * 1_048_576}`), 600);
+    while (statSync(argument).size < 3 * 1_048_576) await new Promise((resolve) => setTimeout(resolve, 50));
+    print("emptied");
   },
   /** Eight writers that print each write when it is acknowledged; ends with 74 when the disk fails under it. */
   async write() {

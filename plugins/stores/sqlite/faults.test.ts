@@ -36,7 +36,7 @@ const acknowledged = (lines: readonly string[]) => lines.filter((line) => /^\d+-
 it("a program that forgets to close the store ends by itself, and its write is kept", async () => {
   const child = startChild("forget", file);
   expect(await child.ended).toBe(0);
-  expect(child.lines).toEqual(["true"]);
+  expect(child.lines).toEqual(["emptied"]);
   const store = openStore({ file });
   expect(await store.scope("core").collection("tasks").get("a")).toMatchObject({ value: "x".repeat(3 * 1_048_576) });
   await store.close();
