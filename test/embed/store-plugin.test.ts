@@ -69,7 +69,8 @@ const witness = (heard: string[]) =>
   }) as Plugin<never>;
 
 async function kernelWith(plugins: readonly Plugin<never>[], config: object = {}, options: Partial<KernelOptions> = {}): Promise<Kernel> {
-  const kernel = await createKernel({ config: { ...CONFIG, ...config }, plugins: [scriptedTier().plugin as Plugin<never>, ...plugins], ...options });
+  const all = [scriptedTier().plugin as Plugin<never>, ...plugins];
+  const kernel = await createKernel({ config: { ...CONFIG, ...config }, folder: await temporaryFolder(), plugins: all, ...options });
   open.push(kernel);
   return kernel;
 }

@@ -2,6 +2,7 @@ import { createKernel } from "@svc/kernel";
 import type { Plugin, Store, StoreDriver } from "@svc/sdk";
 import { createMemoryStore } from "@svc/sdk/testing";
 import { expect, it } from "vitest";
+import { temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
 
 const config = { node: { id: "n1", name: "Node 1" }, agents: { a: { name: "A", workspace: "./w", tier: "scripted" } } };
@@ -19,8 +20,9 @@ it("AUT-4 a program keeps the state in a store of its own, over a restart of the
     health: () => ({ ok: false, reason: "the bucket is read-only" }),
     close: async () => void heard.push("close"),
   };
+  const folder = await temporaryFolder();
   const run = async (text: string) => {
-    const kernel = await createKernel({ config, plugins: [scriptedTier().plugin as Plugin<never>], store });
+    const kernel = await createKernel({ config, folder, plugins: [scriptedTier().plugin as Plugin<never>], store });
     await kernel.start();
     const result = await kernel.tasks.run({ entry: "task", channel: "app", chat: "1", text, agent: "a" });
     const listed = await kernel.traces.list({ agent: "a", channel: "app" });

@@ -50,10 +50,13 @@ export async function runKernel({ agent = {}, config = {}, inline = [], tier = s
   const { section, known } = options.store === undefined ? testStore(options.dataFolder ?? (file && join(options.folder ?? dirname(file), ".svc"))) : {};
   const written = { ...section, ...configOf(agent, config) };
   if (file !== undefined) await writeFile(file, JSON.stringify(written));
+  // Where no file says where, the agents' folders would be made in the one that the tests run in.
+  const folder = options.folder ?? (file === undefined ? await temporaryFolder() : undefined);
   const kernel = await createKernel({
     config: file ?? written,
     plugins: [tier.plugin as Plugin<never>, ...inline],
     ...options,
+    ...(folder === undefined ? {} : { folder }),
     ...(known === undefined ? {} : { known: [...(options.known ?? []), ...known] }),
   });
   const events: Envelope[] = [];

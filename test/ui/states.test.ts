@@ -78,6 +78,12 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
   /** The pages of a browser have the token; an empty page has nowhere to keep it. */
   const signedIn = (context: BrowserContext, token: string) =>
     context.addInitScript((value) => location.protocol === "http:" && localStorage.setItem("svc.token", value), token);
+  /** An empty document between two places of one page, which would stay the same one. It is the daemon's: another site's has a process of its own. */
+  const leave = async (page: Page) => {
+    const address = `${at.url}/empty`;
+    await page.route(address, (route) => route.fulfill({ contentType: "text/html", body: '<link rel="icon" href="data:,">' }));
+    await page.goto(address);
+  };
   let kept: Page | undefined;
   /** A page that has the programs of the dashboard compiled already. After a failed test each has one of its own. */
   const keptPage = async (): Promise<Page> => {
@@ -87,8 +93,7 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
     });
     await kept.unrouteAll({ behavior: "ignoreErrors" });
     await kept.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
-    // Between two places of one page it would stay the same document.
-    await kept.goto("about:blank");
+    await leave(kept);
     return kept;
   };
   beforeAll(async () => {
@@ -190,7 +195,7 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
     const { stdout } = await svcIn(at.folder, ["--json", "token", "create", "--name", "other", "--scope", "mesh:peer"]);
     const page = await openAs((JSON.parse(stdout) as { secret: string }).secret);
     for (const { path } of PAGES) {
-      await page.goto("about:blank");
+      await leave(page);
       await page.goto(addressOf(path));
       await page.getByRole("dialog", { name: "Sign in" }).getByLabel("Token", { exact: true }).waitFor();
       expectQuiet(page);
