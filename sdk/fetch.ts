@@ -25,7 +25,8 @@ export interface FetchInit {
   readonly redirect?: "follow" | "manual";
   /**
    * Origins that the operator wrote into the configuration, such as a bot server on this machine: exempt from the address
-   * check. Never from a message, a model or a redirect.
+   * check. Never from a message, a model or a redirect. Of an isolated plugin those count that stand in its section or in the `network`
+   * of its manifest, and none that leads to this machine.
    */
   readonly trustedOrigins?: readonly string[];
 }

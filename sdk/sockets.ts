@@ -23,7 +23,8 @@ export interface SocketTarget {
   readonly timeoutMs?: number;
   /**
    * Hosts as `host:port` that the operator wrote into the configuration, such as a server on this machine: exempt from the address
-   * check. Never from a message or a model.
+   * check. Never from a message or a model. Of an isolated plugin those count that stand in its section or in the `network` of its
+   * manifest, and none that leads to this machine.
    */
   readonly trustedHosts?: readonly string[];
 }

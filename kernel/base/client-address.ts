@@ -28,11 +28,18 @@ export function peerOf(socket: Socket): Peer {
   return peer;
 }
 
-/** Normalises the spelling of an address. Any other text is returned in lower case. */
+/** Normalises the spelling of an address: `0:0:0:0:0:FFFF:7f00:1` is `127.0.0.1`. Any other text is returned in lower case. */
 export function canonicalAddress(address: string): string {
   const bare = (address.includes("%") ? address.slice(0, address.indexOf("%")) : address).toLowerCase();
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(bare);
-  return mapped?.[1] ?? bare;
+  if (!isIPv6(bare)) return bare;
+  const shortest = new URL(`http://[${bare}]`).hostname.slice(1, -1);
+  const mapped = /^::ffff:([\da-f]{1,4}):([\da-f]{1,4})$/.exec(shortest);
+  if (mapped === null) return shortest;
+  return mapped
+    .slice(1)
+    .map((half) => Number.parseInt(half, 16))
+    .flatMap((half) => [half >> 8, half & 0xff])
+    .join(".");
 }
 
 function isLoopback(address: string): boolean {
@@ -43,7 +50,7 @@ function isLoopback(address: string): boolean {
 /** An address by which a program on this machine reaches this machine. */
 export function isThisMachine(address: string): boolean {
   const plain = canonicalAddress(address);
-  return plain === "0.0.0.0" || plain === "::" || isLoopback(plain) || isOwn(plain);
+  return plain === "::" || (isIPv4(plain) && plain.startsWith("0.")) || isLoopback(plain) || isOwn(plain);
 }
 
 function isOwn(address: string): boolean {

@@ -2,8 +2,10 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
+import type { CapabilityScope } from "../../base/capability.ts";
 import { canary, farServer, fetch, named, trusting as trustingIn } from "./fetch.harness.ts";
 import { createFetch } from "./fetch.ts";
+import { fetchCapability } from "./plugin-fetch.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { nextHop } from "./redirect.ts";
 
@@ -230,5 +232,29 @@ describe("redirects", () => {
       "x-anything": canary,
     };
     expect(nextHop({ url: new URL("https://a.test/"), method: "GET", headers, body: undefined }, 302, new URL(target)).headers).toEqual({ accept: "*/*" });
+  });
+});
+
+describe("the fetch of an isolated plugin", () => {
+  const fetchOf = (section: unknown, network: readonly string[] = []) =>
+    fetchCapability().make({ isolated: true, signal: new AbortController().signal, section, network } as unknown as CapabilityScope);
+  const refusal = (address: string, section: unknown = {}, network?: readonly string[]) =>
+    fetchOf(section, network)(address, { trustedOrigins: [new URL(address).origin], timeoutMs: 50 }).catch(({ code }) => code);
+
+  it.each(["0.0.0.7", "[::]", "[::1]", "[::ffff:0:0]", "[::ffff:0.0.0.1]", "[::ffff:127.0.0.1]", "[0:0:0:0:0:ffff:7f00:1]", "127.1"])(
+    "SEC-S4 trusts %s nowhere, whatever the plugin and its section say",
+    async (host) => {
+      expect(await refusal(`http://${host}:${far.port}/`, { server: `http://${host}:${far.port}` }, ["*"])).toBe("SVC_FETCH_ISOLATED");
+      expect(far.connections).toBe(0);
+    },
+  );
+
+  it("SEC-S4 trusts an address within the walls only where the operator has seen it", async () => {
+    // No route leads there.
+    const address = "http://[::2]:9/";
+    expect(await refusal(address)).toBe("SVC_FETCH_BLOCKED");
+    expect(await refusal(address, { server: "http://[::3]:9" })).toBe("SVC_FETCH_BLOCKED");
+    expect(await refusal(address, { server: "http://[::2]:9" })).not.toBe("SVC_FETCH_BLOCKED");
+    expect(await refusal(address, {}, ["[::2]:9"])).not.toBe("SVC_FETCH_BLOCKED");
   });
 });

@@ -6,6 +6,10 @@ export function requireNamed(plugin: string, hosts: readonly string[] | undefine
   throw fail("SVC_SOCKET_HOST", { plugin, host: written(host, port), hosts: hosts.join(", ") });
 }
 
+/** Whether the operator has seen this host: it stands in the plugin's section, or in the list of its manifest. */
+export const isSeen = (hosts: readonly string[] = [], section: unknown, host: string, port: number): boolean =>
+  standsIn(section, host.toLowerCase(), port) || hosts.some((pattern) => names(pattern, section, host.toLowerCase(), port));
+
 /** A host and port as one writes them: an IPv6 address in brackets. */
 export const written = (host: string, port: number): string => `${host.includes(":") ? `[${host}]` : host}:${port}`;
 

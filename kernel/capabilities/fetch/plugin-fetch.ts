@@ -1,11 +1,26 @@
-import type { StreamingFetch } from "@svc/sdk";
-import type { LoadedCapability } from "../../base/capability.ts";
+import type { FetchInit, FetchStreamInit, StreamingFetch } from "@svc/sdk";
+import type { CapabilityScope, LoadedCapability } from "../../base/capability.ts";
+import { isThisMachine } from "../../base/client-address.ts";
+import { bare, isSeen } from "./hosts.ts";
 
 /** The capability `fetch`. Its library is loaded with the first request: many plugins declare it, and few starts make one. */
 export function fetchCapability(): LoadedCapability<StreamingFetch> {
   const trusting = whenUsed(false);
   const walled = whenUsed(true);
-  return { make: ({ isolated, signal }) => pluginFetch(isolated ? walled : trusting, signal) };
+  return { make: (scope) => (scope.isolated ? seenOnly(pluginFetch(walled, scope.signal), scope) : pluginFetch(trusting, scope.signal)) };
+}
+
+/** Of the origins that an isolated plugin calls trusted, those are that the operator has seen. Those of this machine are refused by their own error. */
+function seenOnly(fetch: StreamingFetch, { network, section }: CapabilityScope): StreamingFetch {
+  const seen = (origin: string) => {
+    if (!URL.canParse(origin)) return false;
+    const { protocol, hostname, port } = new URL(origin);
+    return isThisMachine(bare(hostname)) || isSeen(network, section, bare(hostname), Number(port) || (protocol === "https:" ? 443 : 80));
+  };
+  const checked = <Init extends FetchInit | FetchStreamInit>(init: Init): Init => ({ ...init, trustedOrigins: (init.trustedOrigins ?? []).filter(seen) });
+  return Object.assign((url: string, init: FetchInit = {}) => fetch(url, checked(init)), {
+    stream: (url: string, init: FetchStreamInit = {}) => fetch.stream(url, checked(init)),
+  });
 }
 
 /** The guarded fetch for a program beside the daemon; streams end with `signal`. */

@@ -71,9 +71,27 @@ describe("AUT-A4 a guarded socket", () => {
 
   it("AUT-A4 trusts nothing of this machine for a plugin in a process of its own", async () => {
     const port = await listen((socket) => socket.end());
-    const walled = sockets({ isolated: true });
+    const walled = sockets({ isolated: true, section: { server: "localhost" } });
     await expect(walled.connect(here(port))).rejects.toMatchObject({ code: "SVC_SOCKET_ISOLATED" });
     await expect(walled.connect({ host: "localhost", port, trustedHosts: [`localhost:${port}`] })).rejects.toMatchObject({ code: "SVC_SOCKET_ISOLATED" });
+    for (const host of ["0.0.0.7", "::", "::1", "::ffff:0:0", "::ffff:7f00:1", "::ffff:127.0.0.1", "0:0:0:0:0:FFFF:0:0"]) {
+      const refused = walled.connect({ host, port, trustedHosts: [`${host.includes(":") ? `[${host}]` : host}:${port}`] });
+      await expect(refused, host).rejects.toMatchObject({ code: "SVC_SOCKET_ISOLATED" });
+    }
+  });
+
+  it("SEC-S4 trusts for such a plugin a host within the walls only where the operator has seen it: in its section, or in its manifest", async () => {
+    // Not public, not of this machine, and no route leads there.
+    const resolve = async () => [{ address: "::2", family: 6 }];
+    const verdict = (how: Parameters<typeof sockets>[0]) =>
+      sockets({ isolated: true, resolve, ...how })
+        .connect({ host: "nas.home", port: 1, timeoutMs: 30, trustedHosts: ["nas.home:1"] })
+        .catch(({ code }) => (code === "SVC_SOCKET_BLOCKED" ? "blocked" : "tried"));
+    expect(await verdict({})).toBe("blocked");
+    expect(await verdict({ hosts: ["configured", "*.home"], section: {} })).toBe("tried");
+    expect(await verdict({ section: { storage: "http://nas.home:1/x" } })).toBe("tried");
+    expect(await verdict({ section: { storage: "http://other.home" } })).toBe("blocked");
+    expect(await verdict({ isolated: false })).toBe("tried");
   });
 
   it("AUT-A4 a signal, the plugin's end, a limit in time and a closed port are told apart", async () => {

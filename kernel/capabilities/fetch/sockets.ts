@@ -5,7 +5,7 @@ import { onAbort, type Sockets, type SocketTarget } from "@svc/sdk";
 import type { LoadedCapability } from "../../base/capability.ts";
 import { isThisMachine } from "../../base/client-address.ts";
 import { fail } from "../../base/errors.ts";
-import { bare, requireNamed, written } from "./hosts.ts";
+import { bare, isSeen, requireNamed, written } from "./hosts.ts";
 import { lookupWith, type Resolve, systemResolve } from "./lookup.ts";
 import { isPublicAddress } from "./public-address.ts";
 import { openWebSocket } from "./web-socket.ts";
@@ -19,7 +19,7 @@ export interface SocketsOptions {
   readonly hosts?: readonly string[] | undefined;
   /** Its section of the configuration, for the word `configured` among `hosts`. */
   readonly section?: unknown;
-  /** Trusts no host that leads back to this machine. Default false. */
+  /** Trusts no host that leads back to this machine, nor one that the operator has not seen. Default false. */
   readonly isolated?: boolean;
   readonly resolve?: Resolve;
 }
@@ -46,14 +46,15 @@ export function createSockets({ plugin, signal, hosts, section, isolated = false
     if (host === "" || !Number.isInteger(port) || port < 1 || port > 65_535) throw fail("SVC_SOCKET_TARGET", { plugin });
     requireNamed(plugin, hosts, section, host, port);
     const at = written(host, port);
-    const trust = trustedHosts.some((one) => one.toLowerCase() === at.toLowerCase());
+    const named = trustedHosts.some((one) => one.toLowerCase() === at.toLowerCase());
+    if (isIP(host) !== 0 && named && !mayTrust(host)) throw fail("SVC_SOCKET_ISOLATED", { host: at });
+    const trust = named && (!isolated || isSeen(hosts, section, host, port));
     if (isIP(host) !== 0 && !trust && !isPublicAddress(host)) throw fail("SVC_SOCKET_BLOCKED", { host: at });
-    if (isIP(host) !== 0 && trust && !mayTrust(host)) throw fail("SVC_SOCKET_ISOLATED", { host: at });
     const target = { host, port, lookup: trust ? trusted : guarded };
     if (tls === undefined || tls === false) return opened(() => openTcp(target), "connect", at, to);
     const { servername = host, ca } = tls === true ? {} : tls;
-    const named = isIP(servername) === 0 ? { servername } : {};
-    return opened(() => openTls({ ...target, ...named, ...(ca === undefined ? {} : { ca }) }), "secureConnect", at, to);
+    const name = isIP(servername) === 0 ? { servername } : {};
+    return opened(() => openTls({ ...target, ...name, ...(ca === undefined ? {} : { ca }) }), "secureConnect", at, to);
   }
 
   function opened(open: () => Socket, event: "connect" | "secureConnect", host: string, to: SocketTarget): Promise<Socket> {
