@@ -180,6 +180,13 @@ it("markdown is said as words: no code, no addresses, no signs, cut at a sentenc
   expect(spokenText("```\nonly code\n```", 100)).toBe("");
 });
 
+it("a hostile text is made words of within the limit of a test: no pattern takes the square of its length", () => {
+  for (const part of [" ", "[", "![", "`", "| ", "-", "https://", "\n", "\n ", "#", "```\n", "1."]) {
+    const text = `a\n${part.repeat(300_000)}x`;
+    expect(spokenText(text, 1_500).length).toBeLessThanOrEqual(1_504);
+  }
+});
+
 describe("MESH-05 a voice", () => {
   it("publishes no event: nothing of it crosses the mesh", async () => {
     const context = createFakeContext<Settings>(plugin as never, { config: {}, agents: [{ id: "a" }] });

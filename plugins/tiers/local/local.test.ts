@@ -144,6 +144,8 @@ describe("tier local", () => {
     const ranking = await createRanking(["the cat", "the dog", "the zebra"], (text) => text, new AbortController().signal);
     expect(ranking.best("the zebra", 1)).toEqual(["the zebra"]);
     expect(wordsOf("東京都 Straße")).toEqual(["東京", "京都", "straße"]);
+    // Within the limit of a test: no pattern takes the square of a hostile word's length.
+    for (const letter of ["a", "e", "s", "é", "東", "1"]) expect(wordsOf(letter.repeat(1_000_000)).length).toBeGreaterThan(0);
   });
 });
 

@@ -1,3 +1,6 @@
+/** No English word is longer; what is has no other forms, and the patterns of `stem` would take the square of its length. */
+const LONGEST = 40;
+
 /** English stop words. They are neither searched nor counted. */
 const STOP = new Set(
   `a about above after again against all also am an and another any anybody anyone anything are as ask at be because been before being below
@@ -25,7 +28,7 @@ const ASKED = new Set(
 
 /** A word as it is looked up: one form for the singular and the plural, the present and the past of most English words. */
 export function stem(word: string): string {
-  if (!/^[a-z]{4,}$/.test(word)) return word;
+  if (word.length > LONGEST || !/^[a-z]{4,}$/.test(word)) return word;
   let form = word;
   if (/ies$/.test(form)) form = `${form.slice(0, -3)}y`;
   else if (/[^aiosu]s$/.test(form)) form = form.slice(0, -1);
