@@ -230,6 +230,9 @@ describe("the single token", () => {
     const status = async (path: string, secret = "") => (await rawGet(at.dashboard, `/api/via/far/${path}`, secret)) as number;
     expect([await status("api/agents", reader?.secret), await status("api/agents", writer?.secret)]).toEqual([200, 200]);
     expect([await status("api/admin/settings", reader?.secret), await status("api/admin/settings", writer?.secret)]).toEqual([403, 200]);
+    // Who waits to be let into a channel is no reader's business either.
+    for (const path of ["api/channels/botmsg/people", "api/Channels/phonemsg/pair"])
+      expect([await status(path, reader?.secret), await status(path, writer?.secret)], path).toEqual([403, 404]);
     for (const path of [
       "api/Admin/settings",
       "api/x/../admin/settings",

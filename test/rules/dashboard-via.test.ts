@@ -1,7 +1,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { definePlugin, type Plugin, type Spawn } from "@svc/sdk";
 import { expect, it } from "vitest";
-import { get, guarded } from "./auth.harness.ts";
+import { get, guarded, send } from "./auth.harness.ts";
 
 it("what another daemon answers is data here: no page and no script of its dashboard is one of ours", async () => {
   const types = ["text/html", "text/javascript", "image/svg+xml", "application/xhtml+xml", "text/xml", "application/json; charset=utf-8", "text/plain", ""];
@@ -23,4 +24,29 @@ it("what another daemon answers is data here: no page and no script of its dashb
   } finally {
     far.close();
   }
+});
+
+it("AUTH-09 OPS-06 a program that the daemon started gets through to no other daemon: there it would be the operator", async () => {
+  let start: Spawn | undefined;
+  const engine = definePlugin({
+    kind: "feature",
+    name: "engine",
+    version: "1.0.0",
+    svc: "^0.1.0",
+    capabilities: ["spawn"],
+    setup(ctx) {
+      start = ctx.spawn;
+    },
+  }) as Plugin<never>;
+  const far = await guarded({ dashboard: { token: "the-far-bearer" } });
+  const daemons = [{ name: "far", url: far.daemon, dashboardUrl: far.dashboard, dashboardToken: "the-far-bearer" }];
+  const at = await guarded({ dashboard: { daemons }, plugins: [engine] });
+  const asks = "fetch(process.argv[1], { method: process.argv[2] }).then((answer) => console.log(answer.status))";
+  const own = async (method: string, path: string) =>
+    (await (start as Spawn)(process.execPath, ["-e", asks, `${at.dashboard}/api/via/far/${path}`, method], { cwd: process.cwd() }).ended).stdout.trim();
+  expect(await own("POST", "api/admin/tokens")).toBe("403");
+  expect(await own("GET", "api/admin/settings")).toBe("403");
+  // A person of this machine gets through.
+  expect((await get(at.dashboard, "/api/via/far/api/admin/settings")).status).toBe(200);
+  expect((await send(at.dashboard, "/api/via/far/api/admin/tokens", {})).status).toBe(400);
 });

@@ -33,8 +33,8 @@ export function pairRoutes(
     { ...at, method: "POST", body: CODE, handle: confirm },
   ];
   return {
-    local: both({ path: "/channels/botmsg/pair", guard: "loopback" }),
-    // Not for a token that may only read, nor for an agent that the daemon has started: neither may let a person in.
+    // Not for an agent that the daemon has started, nor for a token that may only read: neither may let a person in.
+    local: both({ path: "/channels/botmsg/pair", guard: "loopback", forPeople: true }),
     page: both({ server: "dashboard", path: "/api/channels/botmsg/people", guard: "scope:dashboard:write", forPeople: true }),
   };
 }

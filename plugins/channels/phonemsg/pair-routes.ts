@@ -45,9 +45,12 @@ const BEGIN = {
   properties: { number: { type: "string", minLength: 5, maxLength: 32, description: "link by a code for this phone number, with its country code" } },
 } as const;
 
-/** Routes for `svc phonemsg pair` and `unpair`. For programs on this machine only: anyone with the code can link a device of the number. */
+/**
+ * Routes for `svc phonemsg pair` and `unpair`. For people on this machine only: anyone with the code can link a device of the number, and what the
+ * daemon has started must not.
+ */
 export function pairRoutes(client: () => Client): readonly HttpRoute[] {
-  const at = { path: "/channels/phonemsg/pair", guard: "loopback" } as const;
+  const at = { path: "/channels/phonemsg/pair", guard: "loopback", forPeople: true } as const;
   return [
     { ...at, method: "GET", handle: async () => pairingOf(client().connection.link) },
     {
