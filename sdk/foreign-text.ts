@@ -2,8 +2,8 @@
 const UNSEEN =
   /[\u0000-\u0008\u000E-\u001F\u007F-\u009F\u00AD\u061C\u180E\u200B-\u200F\u202A-\u202E\u2060-\u206F\uFEFF\uFFF9-\uFFFB]|[\uFE00-\uFE0F]|\uDB40[\uDC00-\uDFFF]/g;
 const BREAKS = /\r\n?|[\v\f\u0085\u2028\u2029]/g;
-/** Role markers of models, and tags that programs around them use. */
-const MARKS = /<(?=\s*[</|]*\s*(?:\||sys|assistant|user|human|developer|tool|function|instruction|important|im_|begin_of|end_of|start_of|eot|s>))/gi;
+/** Signs that may begin a role marker of a model, or a tag of a program around it, and the words that then follow. Each run of signs is read once. */
+const MARKS = /<[\s</|]*(sys|assistant|user|human|developer|tool|function|instruction|important|im_|begin_of|end_of|start_of|eot|s>)?/gi;
 const INST = /\[(?=\/?(?:INST|SYS|AVAILABLE_TOOLS|TOOL))/gi;
 const LONGEST_LINE = 2_000;
 
@@ -12,11 +12,13 @@ const LONGEST_LINE = 2_000;
  * quotation; invisible characters are removed, role markers of models broken.
  */
 export function quoted(text: string, limit: number): string {
-  const clean = text.replace(BREAKS, "\n").replace(UNSEEN, "").replace(MARKS, "‹").replace(INST, "[ ");
+  const clean = text.replace(BREAKS, "\n").replace(UNSEEN, "").replace(MARKS, broken).replace(INST, "[ ");
   const lines = clean.slice(0, limit).split("\n");
   const more = clean.length > limit ? ["| (cut here)"] : [];
   return [...lines.map((line) => `| ${line.trimEnd().slice(0, LONGEST_LINE)}`.trimEnd()), ...more].join("\n");
 }
+
+const broken = (signs: string, word: string | undefined): string => (word === undefined && !signs.includes("|") ? signs : signs.replaceAll("<", "‹"));
 
 /** Sanitises a foreign name for a line of our own: letters, digits and joining characters. */
 export const plainName = (name: string): string =>

@@ -30,8 +30,8 @@ export interface LogOptions {
 const SECRET_FACTS = ["authorization", "cookie", "token", "apiKey", "password", "secret", "credential", "credentials"];
 const SECRET_NAME = String.raw`[\w-]*(?:token|secret|password|passwd|api[-_]?key|authorization|cookie|credential)`;
 /** Matches a string or list under a secret name at any depth, also in JSON nested in a string, at any level of escaping. */
-const NAMED = new RegExp(String.raw`"(${SECRET_NAME})":\s*(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\])`, "gi");
-const NAMED_INSIDE = new RegExp(String.raw`(\\+)"(${SECRET_NAME})\1":\s*\1"(?:(?!\1").)*\1"`, "gi");
+const NAMED = new RegExp(String.raw`"(${SECRET_NAME})":\s*(?:"(?:[^"\\]|\\.)*"|\[[^\]]*(?:\]|$))`, "gi");
+const NAMED_INSIDE = new RegExp(String.raw`(?<!\\)(\\+)"(${SECRET_NAME})\1":\s*\1"(?:(?!\1").)*\1"`, "gi");
 const SHAPES = /svc_live_[0-9a-f]+|([?&](?:token|access_token|key|api_key)=)[^&\s"\\]+|(\b(?:bearer\s+|basic\s+(?=[a-z+/]*[\d=])))[\w.~+/-]{6,}=*/gi;
 /** Shorter values are words, not secrets: replacing them would make the log unreadable. */
 const SHORTEST_SECRET = 6;

@@ -25,6 +25,11 @@ const BOLD: OpenMarks = new Set(["bold"]);
 /** Addresses rendered as links. Any other stays text. */
 const SAFE_ADDRESS = /^(?:https?:\/\/|mailto:|tel:|tg:)/i;
 
+/** The parser takes the square of the number of marks of emphasis in a paragraph: one with more of them comes out as its words. */
+const MOST_MARKS = 1_000;
+const hasTooManyMarks = (source: string): boolean =>
+  source.length > MOST_MARKS && source.split("\n\n").some((paragraph) => (paragraph.match(/[*_~]+/g)?.length ?? 0) > MOST_MARKS);
+
 /** The capability `render`: one for all plugins. */
 export function renderCapability(): LoadedCapability<ChannelRender> {
   const render = createRender();
@@ -44,6 +49,7 @@ export function createRender(): ChannelRender {
       const source = normal(markdown);
       if (form === "markdown") return source;
       const writer = writerOf(form === "plain" ? PLAIN : typeof form === "object" ? form : formerMarkup(form));
+      if (hasTooManyMarks(source)) return writer.words(source);
       try {
         return blocks(parser.lexer(source), writer, NOTHING_OPEN).trim();
       } catch {
@@ -145,7 +151,19 @@ function span(token: MarkdownNode, writer: Writer, open: OpenMarks): string {
 
 /** HTML in markdown is words to a chat, but for line breaks and comments. */
 function raw(source: string, writer: Writer): string {
-  return writer.words(source.replace(/<!--[\s\S]*?-->/g, "").replace(/<br\s*\/?>/gi, "\n"));
+  return writer.words(withoutComments(source).replace(/<br\s*\/?>/gi, "\n"));
+}
+
+function withoutComments(source: string): string {
+  let rest = "";
+  let from = 0;
+  for (let at = source.indexOf("<!--"); at !== -1; at = source.indexOf("<!--", from)) {
+    const end = source.indexOf("-->", at);
+    if (end === -1) break;
+    rest += source.slice(from, at);
+    from = end + 3;
+  }
+  return rest + source.slice(from);
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0" };

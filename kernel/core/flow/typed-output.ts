@@ -38,7 +38,7 @@ function jsonIn(answer: string): unknown {
   const text = answer.trim();
   const from = text.search(/[{[]/);
   const to = Math.max(text.lastIndexOf("}"), text.lastIndexOf("]")) + 1;
-  for (const part of [text, text.match(/```(?:json)?\s*\n([\s\S]*?)\n\s*```/)?.[1], from === -1 ? undefined : text.slice(from, to)]) {
+  for (const part of [text, fenced(text), from === -1 ? undefined : text.slice(from, to)]) {
     try {
       if (part !== undefined) return JSON.parse(part);
     } catch {
@@ -46,6 +46,12 @@ function jsonIn(answer: string): unknown {
     }
   }
   return undefined;
+}
+
+/** What stands in the first fence. In two steps: a single pattern takes the cube of a text of empty lines. */
+function fenced(text: string): string | undefined {
+  const [, inside] = text.split(/```(?:json)?[^\S\n]*\n/, 2);
+  return inside?.split(/\n[^\S\n]*```/, 1)[0];
 }
 
 /** Returns the context of the correction: a session knows the rest; without one the answer is included. */

@@ -26,4 +26,4 @@ export const GUILD_MARKUP: Markup = {
 };
 
 /** Words that the platform is to show as they are, for agents that write no markup. */
-export const shownAsIs = (words: string): string => words.replace(/[\\*_~`|<]/g, "\\$&").replace(/^(\s*)([>#-])/gm, "$1\\$2");
+export const shownAsIs = (words: string): string => words.replace(/[\\*_~`|<]/g, "\\$&").replace(/^([^\S\n]*)([>#-])/gm, "$1\\$2");

@@ -27,7 +27,7 @@ function tokenWords(inner: string, names: Names): string | undefined {
 
 /** Ids of those who are mentioned outside of code, each once. */
 export function mentionedIn(text: string): readonly string[] {
-  return [...new Set([...withoutCode(text).matchAll(/<@([A-Z0-9]+)(?:\|[^>]*)?>/g)].map(([, id]) => id as string))];
+  return [...new Set([...withoutCode(text).matchAll(/<@([A-Z0-9]+)(?:\|[^<>]*)?>/g)].map(([, id]) => id as string))];
 }
 
 /** Handles that were typed with `@`, outside of code, in lower case and each once. An address such as `a@b` is not a handle. */

@@ -39,12 +39,16 @@ export interface Time {
 const DAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 const MONTHS = ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
 
+/** Patterns that read phrases take the square of their length, and an agent's words may be any. */
+const LONGEST = 300;
+
 /**
  * Reads an English phrase such as "every weekday at 9 in Athens", or five fields of cron with or without a time zone behind them. A phrase
  * that could mean two things, leaves something open or has a word that is not known throws `SVC_SCHEDULE_UNCLEAR`, which says what was
  * understood. Hours without am or pm are those of a 24-hour clock.
  */
 export function readPhrase(phrase: string): Understood {
+  if (phrase.length > LONGEST) throw new Spoken(`${phrase.slice(0, 40)} ...`).unclear(`a phrase has at most ${LONGEST} characters`);
   const spoken = new Spoken(phrase);
   const fields = /^((?:[\d*][\d*/,-]*\s+){2}\S+\s+\S+\s+\S+)(?:\s+(\S+))?$/.exec(phrase.trim());
   if (fields !== null) {

@@ -89,7 +89,7 @@ export function typed({ name, type }: Pick<Input, "name" | "type">, raw: unknown
     return raw;
   }
   if (type === "number") {
-    const number = typeof raw === "string" && /^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(raw.trim()) ? Number(raw) : raw;
+    const number = typeof raw === "string" && /^[+-]?(\d+(?:\.\d*)?|\.\d+)([eE][+-]?\d+)?$/.test(raw.trim()) ? Number(raw) : raw;
     if (typeof number === "number" && Number.isFinite(number)) return number;
   }
   if (type === "boolean") {
