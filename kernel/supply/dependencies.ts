@@ -5,8 +5,10 @@ import { integrityOf } from "./package-hash.ts";
 /** Hashes of packages by `<name>@<version>`. */
 export type Dependencies = Readonly<Record<string, string>>;
 
-/** The daemon brings it; in a root of plugins it is a link. */
+/** The daemon brings it: in a root of plugins it is a link that leads out of there. */
 const SDK = "@svc/sdk";
+/** What Node takes for a package of a name, beside a folder. */
+const FILES = ["", ".js", ".json", ".node"];
 /** Packages that are read at the same time. */
 const AT_ONCE = 8;
 
@@ -50,11 +52,11 @@ function reachable(plugin: string): Map<string, Facts> {
   const found = new Map<string, Facts>();
   const visit = (folder: string, facts: Facts): void => {
     const named = Object.keys({ ...facts.peerDependencies, ...facts.optionalDependencies, ...facts.dependencies });
-    const folders = [...named.map((name) => resolveFrom(folder, name, root)), ...nestedIn(folder)];
-    for (const path of folders) {
-      if (path === undefined || path === plugin || found.has(path)) continue;
+    const paths = [...named.flatMap((name) => resolveFrom(folder, name, root)), ...nestedIn(folder)];
+    for (const path of paths) {
+      if (path === plugin || found.has(path)) continue;
       const inner = factsOf(path);
-      if (inner.name === SDK) continue;
+      if (inner.name === SDK && !path.startsWith(`${root}/`)) continue;
       found.set(path, inner);
       visit(path, inner);
     }
@@ -69,20 +71,26 @@ function rootOf(folder: string): string {
   return at === -1 ? folder : folder.slice(0, at);
 }
 
-function resolveFrom(folder: string, name: string, root: string): string | undefined {
+/** Returns what Node may take for a package of that name: the nearest folder with a package.json, and what lies nearer without one. */
+function resolveFrom(folder: string, name: string, root: string): string[] {
+  const found: string[] = [];
   for (let at = folder; `${at}/`.startsWith(`${root}/`); at = dirname(at)) {
+    if (basename(at) === "node_modules") continue;
     const path = join(at, "node_modules", name);
-    if (basename(at) !== "node_modules" && existsSync(join(path, "package.json"))) return realpathSync(path);
+    found.push(...FILES.map((end) => path + end).filter(existsSync));
+    if (existsSync(join(path, "package.json"))) break;
   }
-  return undefined;
+  return found.map((path) => realpathSync(path));
 }
 
-/** Returns the packages in a package's own `node_modules`, whether it names them or not. */
+/** Returns everything in a package's own `node_modules`, whether it names it or not, and whether it is a package or a bare folder or file. */
 function nestedIn(folder: string): string[] {
   const modules = join(folder, "node_modules");
   if (!existsSync(modules)) return [];
   const names = readdirSync(modules).flatMap((name) => (name.startsWith("@") ? readdirSync(join(modules, name)).map((inner) => join(name, inner)) : [name]));
-  return names.filter((name) => existsSync(join(modules, name, "package.json"))).map((name) => realpathSync(join(modules, name)));
+  // No package can have such a name: they are npm's own.
+  const paths = names.filter((name) => !name.startsWith(".")).map((name) => join(modules, name));
+  return paths.filter(existsSync).map((path) => realpathSync(path));
 }
 
 function factsOf(folder: string): Facts {

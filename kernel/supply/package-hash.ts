@@ -3,9 +3,10 @@ import { lstat, readdir, readFile, readlink, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { fail } from "../base/errors.ts";
 
-/** The hash of a package folder. A file added, removed, renamed or changed changes it; links count by where they point. */
+/** The hash of a package: of its folder, or of a bare file. A file added, removed, renamed or changed changes it; links count by where they point. */
 export async function integrityOf(folder: string): Promise<string> {
   const hash = createHash("sha256");
+  if ((await lstat(folder)).isFile()) return `sha256-${hash.update(await readFile(folder)).digest("base64")}`;
   const visit = async (path: string): Promise<void> => {
     for (const name of (await readdir(join(folder, path))).sort()) {
       if (path === "" && name === "node_modules") continue;
