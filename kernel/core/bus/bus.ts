@@ -1,5 +1,6 @@
 import type { Envelope, Events, Publication } from "@svc/sdk";
 import { createClock, createEventIds, cutSummary, isEventId, isoTime } from "../../base/event-words.ts";
+import { frozen } from "../../base/frozen.ts";
 import { createRing } from "../../base/ring.ts";
 import { type EnvelopeFilter, passes } from "./filters.ts";
 import { createListeners } from "./listeners.ts";
@@ -82,7 +83,7 @@ export function createBus({ node, ringSize, onListenerError, now = Date.now }: B
     if (event.text !== undefined) envelope.text = event.text;
     if (event.data !== undefined) envelope.data = event.data;
     if (source !== undefined) envelope.source = source;
-    ring.push(envelope);
+    ring.push(frozen(envelope));
     listeners.tell(envelope);
     return envelope;
   }
@@ -114,7 +115,7 @@ export function createBus({ node, ringSize, onListenerError, now = Date.now }: B
       if (envelope.node === node || foreign.has(envelope.id)) return false;
       foreign.add(envelope.id);
       if (foreign.size > FOREIGN_IDS) foreign.delete(foreign.values().next().value as string);
-      ring.push(envelope);
+      ring.push(frozen(envelope));
       if (from !== "history") (from === undefined ? listeners : ofSiblings).tell(envelope);
       return true;
     },

@@ -4,6 +4,7 @@ import { type ConfigPath, formatPath, isRecord, parsePath } from "../../base/con
 import { crossRules } from "../../base/config-text/core-rules.ts";
 import { malformedIn } from "../../base/config-text/expand.ts";
 import { judgeSecrets, scrubbed, secretPlaces } from "../../base/config-text/secrets.ts";
+import { frozen } from "../../base/frozen.ts";
 import { explain, type Finding } from "../../base/schema/explain.ts";
 import { schemaCheck } from "../../base/schema/schema-check.ts";
 import { claim } from "./claims.ts";
@@ -100,7 +101,7 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
   for (const { severity, ...finding } of judgeSecrets(places)) if (!failed.has(formatPath(finding.path))) add(finding, severity);
 
   return {
-    value: freeze(value),
+    value: frozen(value),
     problems: problems.toSorted((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0)),
     secrets: scrubbed(places),
     restartPaths: composed.restartPaths,
@@ -110,7 +111,7 @@ export function checkDocument(document: ConfigDocument, composed: ComposedSchema
       const empty = emptySection(section?.schema);
       if (found !== undefined && Array.isArray(found.value) === Array.isArray(empty)) return found.value;
       if (section !== undefined) validate(section, empty);
-      return freeze(empty);
+      return frozen(empty);
     },
   };
 }
@@ -228,10 +229,4 @@ function nearestPosition(document: ConfigDocument, path: ConfigPath): { readonly
     if (position !== undefined) return position;
   }
   return {};
-}
-
-function freeze<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
-  Object.values(value).forEach(freeze);
-  return Object.freeze(value);
 }

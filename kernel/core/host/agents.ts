@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import type { Agent, Agents, Turn } from "@svc/sdk";
+import { frozen } from "../../base/frozen.ts";
 import type { QueueMode } from "../flow/work.ts";
 
 /** One agent's configuration as the kernel uses it. Units are in the names. */
@@ -38,7 +39,7 @@ export function readAgents(config: Readonly<Record<string, unknown>>, folder: st
     table.set(id, settings);
     for (const handle of [id, ...settings.agent.mentions]) handles.set(plain(handle), settings.agent);
   }
-  const list = [...table.values()].map(({ agent }) => agent);
+  const list = frozen([...table.values()].map(({ agent }) => agent));
   return {
     get: (id) => table.get(id)?.agent,
     list: () => list,

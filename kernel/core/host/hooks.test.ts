@@ -1,4 +1,4 @@
-import type { Inbound, Turn, TurnContext } from "@svc/sdk";
+import type { Delivery, Inbound, Turn, TurnContext } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
 import { createBreaker } from "./breaker.ts";
 import { currentScope } from "./call.ts";
@@ -84,6 +84,27 @@ describe("the six hooks", () => {
     );
     expect((await hooks.assembleContext(empty, turn)).layers).toHaveLength(1);
     expect(failures).toEqual(["feature-throws hook assembleContext broken"]);
+  });
+
+  it("TRC-01 a tap that fails, or only listens, changes nothing of what it was given: it is frozen, and the attempt is the tap's failure", async () => {
+    const failures: string[] = [];
+    const writes = (hook: HookName) =>
+      tap(scope(`feature-${hook}`), hook, (given: { text: string; layers: unknown[]; data: { a: number } }) => {
+        if (hook === "assembleContext") given.layers.push("mine");
+        else if (hook === "emit") given.data.a = 2;
+        else given.text = "mine";
+      });
+    const hooks = compile((["inbound", "route", "assembleContext", "deliver", "emit"] as const).map(writes), ({ id }, what, error) =>
+      failures.push(`${id} ${what} ${(error as Error).constructor.name}`),
+    );
+    const given = { id: "task_1", text: "as it was written", sender: { id: "ann" } } as unknown as Inbound;
+    await hooks.inbound(given);
+    await hooks.route(given);
+    expect(given).toEqual({ id: "task_1", text: "as it was written", sender: { id: "ann" } });
+    expect(Object.isFrozen((given as unknown as { sender: object }).sender)).toBe(true);
+    expect((await hooks.assembleContext({ ...empty, layers: [] }, turn)).layers).toEqual([]);
+    expect(await hooks.deliver({ text: "the answer" } as Delivery)).toEqual({ text: "the answer" });
+    expect(failures).toEqual(["inbound", "route", "assembleContext", "deliver"].map((hook) => `feature-${hook} hook ${hook} TypeError`));
   });
 
   it("FAULT-66 a tap over its deadline is passed over, its signal aborted, and after five failures its breaker opens", async () => {

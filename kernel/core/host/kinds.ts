@@ -2,6 +2,7 @@ import type { Capability, ChannelTraits, HttpReply, HttpRequest, Provided, Provi
 import { PROVIDED } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import { fileRoot, type ServedFolder } from "../../base/file-root.ts";
+import { frozen } from "../../base/frozen.ts";
 import { requireScope } from "../../base/guard-scope.ts";
 import type { FileRoute, Owned, OwnedBy, ProvidedChannel, Scope } from "./scope.ts";
 
@@ -81,6 +82,8 @@ export const KINDS = {
   action: {
     members: { name: "string", input: "object", output: "object", timeoutMs: "number", run: "function" },
     handle: (_owned, _deps, withdraw) => withdraw,
+    // Everybody who lists actions is given these very schemas.
+    admit: ({ input, output }) => void frozen([input, output]),
     crosses: true,
   },
   route: {
