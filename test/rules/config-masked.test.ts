@@ -40,3 +40,13 @@ it("SEC-R6 a list of credentials that no schema knows, and the password in an ad
   });
   expect(value.mesh.tokens).toEqual(["CANARY-mesh-0001"]);
 });
+
+it("SEC-m2 an argument of a tool server that is a credential by its option is masked, and no other", () => {
+  const args = ["--port", "80", "--token", "CANARY-arg-0001", "--api-key=CANARY-arg-0002", "-v", "--token", "--verbose", "plain=1"];
+  const checked = check({ mcp: { files: { command: "x", args } } });
+  expect(checked.problems).toEqual([]);
+  expect(maskSecrets(checked.value, composed)).toMatchObject({
+    agents: { a: { mcp: { files: { args: ["--port", "80", "--token", "***", "***", "-v", "--token", "--verbose", "plain=1"] } } } },
+  });
+  expect(checked.secrets).toContain("CANARY-arg-0001");
+});

@@ -35,12 +35,24 @@ export function secretPlaces(value: unknown, root: ObjectSchema): readonly Secre
       const segment = isList ? Number(key) : key;
       const { schemas: below, named } = member(schemas, segment);
       // The items of a list below such a name (`tokens: [...]` without a known schema) count as credentials by that name.
-      visit(inner, below, [...path, segment], isList ? byName : !named && CREDENTIAL_NAME.test(key));
+      const isCredential = isList ? byName || isArgument(at, Number(key)) : !named && CREDENTIAL_NAME.test(key);
+      visit(inner, below, [...path, segment], isCredential);
     }
   };
   visit(value, [root], [], false);
   return places;
 }
+
+/** An argument of a program that is a credential by its option: `--token x`, `--token=x`. */
+function isArgument(list: readonly unknown[], at: number): boolean {
+  const [own, before] = [list[at], list[at - 1]];
+  if (typeof own !== "string") return false;
+  const [option = ""] = own.split("=", 1);
+  if (option.length < own.length && isOption(option)) return true;
+  return typeof before === "string" && isOption(before) && !own.startsWith("-");
+}
+
+const isOption = (text: string): boolean => text.startsWith("-") && CREDENTIAL_NAME.test(text);
 
 /** Shorter values look like ordinary words. */
 const SHORTEST_SCRUBBED = 6;
