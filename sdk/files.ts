@@ -2,7 +2,7 @@ type MaybePromise<T> = T | Promise<T>;
 
 /** Capability `files`: real paths below the given roots only; no symlink leads out. Relative paths start at the first root. */
 export interface Files {
-  /** Roots are set by the kernel from configuration: an agent's workspace, `SVC_BUILTIN_FILE_ROOTS`, the plugin's own data folder. The daemon's own files below them (configuration, `.env`, data folder, `/proc`) are not listed and refused with `SVC_FILE_PROTECTED`. */
+  /** Roots are set by the kernel from configuration: an agent's workspace, `SVC_BUILTIN_FILE_ROOTS`, the plugin's own data folder. A relative root starts at the daemon's folder, `.` being that folder. The daemon's own files below them (configuration, `.env`, data folder, `/proc`) are not listed and refused with `SVC_FILE_PROTECTED`. */
   under(...roots: readonly string[]): Confined;
   /** The plugin's own folder below the data folder, made on first use. */
   readonly own: Confined;

@@ -6,7 +6,7 @@ import { basename, dirname, join, resolve, sep } from "node:path";
 export interface ProtectedDeps {
   /** The configuration file; absent for a configuration passed in code. */
   readonly configFile?: string;
-  /** The folder with `.env`. */
+  /** The daemon's folder, with `.env`; relative roots start here. */
   readonly folder: string;
   readonly dataFolder: string;
 }

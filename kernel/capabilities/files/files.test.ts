@@ -194,6 +194,15 @@ describe("confinement", () => {
     expect(await code(both.read(join(outside, "secret"), 100))).toBe("SVC_FILE_OUTSIDE");
   });
 
+  it("ACT-03 starts relative roots at the daemon's folder, wherever the process was started", async () => {
+    mkdirSync(join(deps.folder, "notes"), { recursive: true });
+    const { under } = createFiles({ own: join(base, "own"), deps });
+    expect(under(".", "notes", root).roots).toEqual([deps.folder, join(deps.folder, "notes"), root]);
+    await under("notes").write("a", "mine");
+    expect(text(await under(".").read("notes/a", 10))).toBe("mine");
+    expect(await code(under(".").read(join(process.cwd(), "package.json"), 100))).toBe("SVC_FILE_OUTSIDE");
+  });
+
   it("allows nothing without a root and names a root that is missing", async () => {
     const { under } = createFiles({ own: join(base, "own"), deps });
     expect(await code(under().read("secret", 10))).toBe("SVC_FILE_OUTSIDE");

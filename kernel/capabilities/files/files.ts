@@ -1,6 +1,6 @@
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, mkdir, readdir, rmdir, stat, unlink } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Confined, Files, SvcError } from "@svc/sdk";
 import { guardedFiles } from "@svc/sdk/host";
@@ -25,13 +25,15 @@ export const filesCapability = ({ files: deps }: LibraryDeps): LoadedCapability<
 
 /**
  * The files of one plugin: its own folder and the data folder, each made (0700) when it is first used, and folders that it
- * names, in which the daemon's own files are out of reach but for the plugin's own folder.
+ * names, in which the daemon's own files are out of reach but for the plugin's own folder. Relative roots start at the daemon's
+ * folder: the current one of the process depends on where it was started, and may be `/`.
  */
 export function createFiles({ own, deps }: { readonly own: string; readonly deps: ProtectedDeps }): Files {
+  const absolute = (root: string) => resolve(deps.folder, root);
   return {
     own: createFolder(own),
     data: createFolder(deps.dataFolder),
-    under: (...roots) => confined(confine(roots, { kept: protectedFiles(deps, own) })),
+    under: (...roots) => confined(confine(roots.map(absolute), { kept: protectedFiles(deps, own) })),
   };
 }
 

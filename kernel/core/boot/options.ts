@@ -10,7 +10,7 @@ export interface CoreOptions {
   readonly config: string | object;
   /** A text to start from in place of the file's; the next reload reads the file again. */
   readonly configText?: string;
-  /** Where relative paths of the configuration start; default the file's folder, or the current one. */
+  /** Where relative paths of the configuration, and relative roots of the capability `files`, start; default the file's folder, or the current one. */
   readonly folder?: string;
   /**
    * Folder of the state. Unset with a value as `config`: state in memory, files of plugins in a temporary folder that is removed when the kernel
