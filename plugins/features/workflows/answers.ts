@@ -174,6 +174,10 @@ const Refused = failed({ problems, file, reason: text });
 const refused: readonly RouteAnswer[] = [400, 409, 422].map((code) => ({ status: code, json: Refused }));
 const closed: RouteAnswer = { status: 409, json: failed({ state: text, completedBy: text, completedAt: time }) };
 const conflict: RouteAnswer = { status: 409, json: failed({ status, runId: { type: "string", description: "Of the run that is under way" } }) };
+const notRestarted: RouteAnswer = {
+  status: 409,
+  json: failed({ status: { ...status, description: "Of the run: it is live, or it is completed and no step was named" } }),
+};
 
 export default {
   schemas: {
@@ -204,7 +208,7 @@ export default {
     ],
     "POST /api/workflows/runs/:id/status": [{ json: WorkflowRun }, conflict],
     "POST /api/workflows/runs/:id/signal": [{ status: 202, json: objectOf({ delivered: flag, stored: flag, duplicate: flag }) }, conflict],
-    "POST /api/workflows/runs/:id/restart": [{ status: 202, json: started }, conflict],
+    "POST /api/workflows/runs/:id/restart": [{ status: 202, json: started }, notRestarted],
     "GET /api/workflows/tasks": [page("tasks", WorkflowTask)],
     "GET /api/workflows/tasks/:id": [{ json: WorkflowTask }],
     "POST /api/workflows/tasks/:id/submit": [{ json: objectOf({ ok, taskId: text, port: text, runId: text }) }, closed],

@@ -95,7 +95,7 @@ const RUNS: readonly Command[] = [
     args: "<run>",
     summary: "Do an ended run again from a step on, as a new run",
     options: [
-      { flags: "--step <step>", description: "such as fetch/1 (default: the one that failed the run)" },
+      { flags: "--step <step>", description: "such as fetch/1 (default: the one that failed the run; a completed run needs one)" },
       { flags: "--definition <which>", description: "pinned: that of the run (default); current: the file as it is now", choices: ["pinned", "current"] },
     ],
     async run([id = ""], { step, definition }, cli) {

@@ -8,7 +8,8 @@ const CLEARING: ReadonlySet<string> = new Set(["step.canceled", "task.canceled",
 
 /**
  * The state with which a new run goes on from a step of an ended one, for the `prior` of its `start`; undefined where the journal has no
- * such step. Without a step: what failed the run; for a run that was canceled or timed out all that was live then; else its trigger.
+ * such step. Without a step: what failed the run; for a run that was canceled or timed out all that was live then; undefined for a
+ * completed one, in which nothing is left to do.
  */
 export function restartFrom(journal: readonly Entry[], step?: string): RunState | undefined {
   const state = fold(journal.slice(0, lengthOf(journal, step)));
@@ -27,7 +28,7 @@ export function missingNodes(before: Definition, after: Definition, state: RunSt
 /** Returns the length of the journal to keep. */
 function lengthOf(journal: readonly Entry[], step: string | undefined): number {
   const through = (wanted: string) => journal.findLastIndex((entry) => entry.kind === "step.ready" && entry.step === wanted) + 1;
-  if (step !== undefined) return through(step);
+  if (step !== undefined) return through(step) || (beganWith(journal, step) ? 1 : 0);
   const last = journal.at(-1);
   if (last?.kind === "run.failed" && last.step !== undefined) {
     // The tokens that had arrived by then show what the join lacked.
@@ -35,10 +36,15 @@ function lengthOf(journal: readonly Entry[], step: string | undefined): number {
     const kept = short >= 0 ? short : through(last.step);
     if (kept > 0) return kept;
   }
-  if (last?.kind === "run.completed") return journal.findIndex(({ kind }) => kind === "step.ready") + 1;
+  if (last?.kind === "run.completed") return 0;
   let kept = journal.length - 1;
   while (kept > 0 && CLEARING.has(journal[kept - 1]?.kind ?? "")) kept--;
   return kept;
+}
+
+/** Whether a restarted run went on from this step: then its journal tells of no moment at which it became ready. */
+function beganWith([first]: readonly Entry[], step: string): boolean {
+  return first?.kind === "run.started" && first.prior !== undefined && Object.hasOwn(first.prior.steps, step);
 }
 
 /** Ready again, with its attempts before it. A `forEach` whose items run goes on with them. */

@@ -57,10 +57,10 @@ describe("a restart", () => {
     const { runs, start, until } = await stage({ definitions: [echo] });
     const { runId } = await start("echo", { text: "x".repeat(100_000) });
     await until(runId, "completed");
-    const again = await runs.restart(runId, {});
+    const again = await runs.restart(runId, { step: "size/1" });
     await until(again.runId, "completed");
     expect((await runs.run(again.runId))?.output).toBe(100_000);
-    const third = await runs.restart(again.runId, {});
+    const third = await runs.restart(again.runId, { step: "size/1" });
     await until(third.runId, "completed");
     expect((await runs.run(third.runId))?.output).toBe(100_000);
   });

@@ -13,9 +13,11 @@ export interface RestartQuery {
   readonly definition?: "pinned" | "current";
 }
 
+const NOTHING_FAILED = "restarted without a step, because nothing failed; name the step to start from (svc workflow show lists them)";
+
 /**
- * A new run that goes on where an ended one was before the step. Throws `SVC_WORKFLOW_RUN_STATE` for a live run, `SVC_WORKFLOW_STEP` where
- * the journal or the current definition has no such place.
+ * A new run that goes on where an ended one was before the step. Throws `SVC_WORKFLOW_RUN_STATE` for a live run, and for a completed one
+ * without a step: all of it would be done again. Throws `SVC_WORKFLOW_STEP` where the journal or the current definition has no such place.
  */
 export async function restartRun(
   { host, rooms, definitions }: { readonly host: Host; readonly rooms: RunRooms; readonly definitions: DefinitionPort },
@@ -25,6 +27,7 @@ export async function restartRun(
   const row = (await rooms.runs.get(runId))?.value;
   if (row === undefined) throw fail("SVC_WORKFLOW_RUN_UNKNOWN", { id: runId });
   if (!isOver(row.status)) throw fail("SVC_WORKFLOW_RUN_STATE", { id: runId, runStatus: row.status, asked: "restarted" });
+  if (row.status === "completed" && step === undefined) throw fail("SVC_WORKFLOW_RUN_STATE", { id: runId, runStatus: row.status, asked: NOTHING_FAILED });
   const { state } = row;
   const refuse = (reason: string) => fail("SVC_WORKFLOW_STEP", { id: runId, step: step ?? "its last step", reason, field: "step" });
   const journal: Entry[] = [];

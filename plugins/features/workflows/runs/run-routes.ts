@@ -19,6 +19,8 @@ export const PLACES: readonly Place[] = [
 type Open = () => Promise<{ readonly runs: Runs }>;
 
 const TEXT = { type: "string", minLength: 1, maxLength: 512 } as const;
+/** Of a restart. */
+const STEP = { ...TEXT, description: "Such as fetch/1; default: the step that failed the run. A completed run needs one" } as const;
 const ENTRIES_LIMIT = 1_000;
 const LISTED = 50;
 const LISTED_MOST = 200;
@@ -210,7 +212,7 @@ export function runRoutes({ server, read, write }: Place, open: Open): readonly 
       ({ params, body }, reply) =>
         orConflict(reply, async () => answer(reply, 202, await (await runs()).restart(params.id ?? "", (body ?? {}) as RestartQuery))),
       {
-        body: { type: "object", additionalProperties: false, properties: { step: TEXT, definition: { enum: ["pinned", "current"] } } },
+        body: { type: "object", additionalProperties: false, properties: { step: STEP, definition: { enum: ["pinned", "current"] } } },
       },
     ),
   ];

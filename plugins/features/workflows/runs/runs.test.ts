@@ -244,6 +244,11 @@ it("a restart goes on at what failed the run, by its own definition or by the cu
   await until(again.runId, "completed");
   expect(await runs.run(again.runId)).toMatchObject({ output: "a line", restartOf: runId, rootId: (await runs.run(runId))?.rootId });
   await expect(runs.restart(runId, { step: "none/1" })).rejects.toMatchObject({ code: "SVC_WORKFLOW_STEP", status: 422 });
+  await expect(runs.restart(again.runId, {})).rejects.toMatchObject({
+    code: "SVC_WORKFLOW_RUN_STATE",
+    status: 409,
+    message: expect.stringContaining("nothing failed; name the step"),
+  });
   const from = await runs.restart(runId, { step: "first/1" });
   await until(from.runId, "completed");
   const changed = await stage({ definitions: [{ ...flow("b "), nodes: flow("b ").nodes.filter(({ id }) => id !== "first") }], store, actions: [one] });
