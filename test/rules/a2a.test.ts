@@ -210,6 +210,22 @@ describe("A2A", () => {
     expect(results(frames).at(-1)).toMatchObject({ final: true, status: { state: "completed" } });
   });
 
+  it("callers who show no bearer do not read each other: tasks are not listed, and their ids are random", async () => {
+    const ask = { message: { role: "ROLE_USER", messageId: "m", parts: [{ text: "my secret is CANARY" }] } };
+    const headers = { "a2a-version": "1.0" };
+    const sent = await Promise.all([1, 2].map(() => at.call("SendMessage", ask, { headers })));
+    const tasks = sent.map(({ body }) => (body as { result: { task: { id: string; contextId: string } } }).result.task);
+    const random = tasks.flatMap(({ id, contextId }) => [id, contextId]);
+    expect(new Set(random).size).toBe(4);
+    for (const id of random) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    for (const params of [{ historyLength: 10 }, { contextId: tasks[0]?.contextId }]) {
+      const { body } = await at.call("ListTasks", params, { headers });
+      expect(body).toMatchObject({ error: { code: -32004 } });
+      expect(JSON.stringify(body)).not.toContain("CANARY");
+    }
+    expect((await at.call("GetTask", { id: tasks[0]?.id }, { headers })).body).toMatchObject({ result: { id: tasks[0]?.id } });
+  });
+
   it("addresses to be told are kept a task, and only https ones are taken", async () => {
     const { body } = await at.call("message/send", { message: { role: "user", parts: [{ kind: "text", text: TEXT }] }, configuration: { blocking: false } });
     const { id } = (body as { result: { id: string } }).result;
@@ -246,6 +262,9 @@ it("A2A-03 the default host is every address, and the exposure is told; with a b
     expect((await guarded.call("message/send", ask, { headers })).body).toMatchObject({ result: { status: { state: "completed" } } });
     const card = (await (await fetch(`${guarded.url}.well-known/agent-card.json`)).json()) as Json;
     expect(card).toMatchObject({ name: "Echo", security: [{ bearer: [] }], supportsAuthenticatedExtendedCard: true });
+    expect((await guarded.call("ListTasks", {}, { headers })).body).toMatchObject({
+      result: { totalSize: 1, tasks: [{ status: { state: "TASK_STATE_COMPLETED" } }] },
+    });
     expect((await guarded.call("agent/getAuthenticatedExtendedCard", {}, { headers })).body).toMatchObject({ result: { name: "Echo" } });
     // The daemon ends: the task fails in words, and the server stays.
     await guarded.shell.svc("daemon", "stop");

@@ -14,6 +14,8 @@ export type Answer = { readonly result: unknown } | { readonly task: Task; reado
 export interface MethodsOptions {
   readonly agent: string;
   readonly cli: Pick<CliHost, "request" | "stream">;
+  /** Callers must show a bearer. */
+  readonly guarded: boolean;
   /** The card for those who have shown a bearer; undefined where none is asked for. */
   readonly extendedCard: () => object | undefined;
 }
@@ -108,7 +110,7 @@ export function methodsOf(options: MethodsOptions): ReadonlyMap<string, Method> 
     ["CancelTask", cancel(V1)],
     ["tasks/resubscribe", follow(COMMON, false)],
     ["SubscribeToTask", follow(V1, true)],
-    ["ListTasks", (params) => ({ result: listed(book, params) })],
+    ["ListTasks", (params) => ({ result: listed(book, params, options) })],
     ["agent/getAuthenticatedExtendedCard", () => ({ result: extended(options) })],
     ["GetExtendedAgentCard", () => ({ result: extended(options) })],
     ...notify,
@@ -182,8 +184,12 @@ function notifyMethods(book: TaskBook, notifications: Notifications): readonly (
 
 const MOST_LISTED = 100;
 
-/** `ListTasks` of generation 1.0. A page ends with the id of its last task. */
-function listed(book: TaskBook, params: Params): object {
+/**
+ * `ListTasks` of generation 1.0. A page ends with the id of its last task. Where no bearer is asked for, callers are strangers to each other: one that
+ * could list the tasks would read those of the others. Each still has its own by the id, which is random.
+ */
+function listed(book: TaskBook, params: Params, { guarded }: MethodsOptions): object {
+  if (!guarded) throw new RpcError("unsupported", "Tasks are not listed on a server that asks for no bearer; ask for each task by its id.");
   const { contextId, pageToken } = named({ contextId: params["contextId"], pageToken: params["pageToken"] });
   const state = params["status"] === undefined ? undefined : stateOfV1(params["status"]);
   if (params["status"] !== undefined && state === undefined) throw new RpcError("params", "'status' must be a state of tasks, such as TASK_STATE_WORKING.");

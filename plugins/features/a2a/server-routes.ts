@@ -3,9 +3,8 @@ import type { Answer, MethodsOptions } from "./methods.ts";
 import { methodsOf } from "./methods.ts";
 import { answerTo, failureOf, parseCall, type RpcCall, RpcError } from "./rpc.ts";
 
-/** Card and access rules of the server. */
+/** The methods of the server, and its card. */
 export interface ServerOptions extends Omit<MethodsOptions, "extendedCard"> {
-  readonly guarded: boolean;
   readonly card: (request: Pick<HttpRequest, "headers">) => object;
 }
 
@@ -15,7 +14,8 @@ const VERSIONS = ["", "0.1", "0.2", "0.3", "1.0"];
 const CARDS = ["/.well-known/agent-card.json", "/.well-known/agent.json"];
 
 /** The routes of an A2A server: its card under both names, and the calls. */
-export function serverRoutes({ card, guarded, ...options }: ServerOptions): readonly HttpRoute[] {
+export function serverRoutes({ card, ...options }: ServerOptions): readonly HttpRoute[] {
+  const { guarded } = options;
   const methods = methodsOf({ ...options, extendedCard: () => (guarded ? card({ headers: {} }) : undefined) });
   const guard = guarded ? "scope:a2a:call" : "open";
 
