@@ -84,6 +84,8 @@ export type AgentSummary = {
     readonly channel: string;
     readonly chat: string;
     readonly conversation: string;
+    /** Tasks whose messages its turn answers, too; canceling one of them ends the turn for all */
+    readonly with?: readonly string[];
   }[];
   readonly model?: string;
 };
@@ -635,6 +637,8 @@ export type DashboardTaskNow = {
   readonly errorKind?: string;
   /** `conversation`, `slot <its place in the queue>`, or the words of a parked turn */
   readonly waits?: string;
+  /** Tasks whose messages its turn answers, too; stopping one of them ends the turn for all */
+  readonly with?: readonly string[];
 };
 
 export type Envelope = {
@@ -1213,6 +1217,8 @@ export type RunningTask = {
   readonly conversation: string;
   readonly agent: string;
   readonly node?: string;
+  /** Tasks whose messages its turn answers, too; canceling one of them ends the turn for all */
+  readonly with?: readonly string[];
 };
 
 export type Scope = {

@@ -48,7 +48,7 @@ export interface Tasks {
    * the outbox. False when that delivery has no open choices (any more).
    */
   closeChoices(id: string, words?: string): Promise<boolean>;
-  /** False when no running, preparing or queued task has that id. */
+  /** False when no running, preparing or queued task has that id. Of a turn that answers several tasks it ends all. */
   cancel(id: string, reason?: string): Promise<boolean>;
   /**
    * Queues a message for the conversation of a running task. `replace` cancels that task, waits for its end and runs before the rest of the queue.
@@ -82,6 +82,8 @@ export interface RunningTask {
   readonly channel: string;
   readonly chat: string;
   readonly conversation: string;
+  /** Tasks whose messages its turn answers, too: they are in neither list themselves, and canceling one of them ends the turn for all. */
+  readonly with?: readonly string[];
 }
 
 /** Handle of a stored message, whether it runs, waits, or was stored before. */

@@ -29,7 +29,7 @@ const group: OwnGroup = {
       name: "cancel",
       anywhere: true,
       args: "<id>",
-      summary: "End a task that runs or waits",
+      summary: "End a task that runs or waits, and with it those in the same turn",
       options: [{ flags: "--reason <text>", description: "why; who sent it is told" }],
       async run([id = ""], { reason }, cli) {
         const answer = await cli.request("POST", `/api/tasks/${encodeURIComponent(id)}/cancel`, reason === undefined ? {} : { reason: String(reason) });
@@ -46,12 +46,9 @@ async function list(cli: Cli, agent: unknown): Promise<void> {
   const wanted = (tasks: readonly RunningTask[], state: string) =>
     tasks.filter((task) => agent === undefined || task.agent === agent).map((task) => ({ ...task, state }));
   const tasks = [...wanted(answer.running, "running"), ...wanted(answer.queued, "queued")];
-  const rows = tasks.map(({ id, agent: whose, state, step, channel, chat, startedAt }) => [
-    id,
-    whose,
-    state === "running" ? `running (${step})` : state,
-    `${channel}:${chat}`,
-    ago(Date.now() - startedAt),
+  const rows = tasks.flatMap(({ id, agent: whose, state, step, channel, chat, startedAt, with: others = [] }) => [
+    [id, whose, state === "running" ? `running (${step})` : state, `${channel}:${chat}`, ago(Date.now() - startedAt)],
+    ...others.map((other) => [other, whose, `in the turn of ${id}`, `${channel}:${chat}`, ""]),
   ]);
   cli.print(rows.length === 0 ? "No task runs or waits." : table([["ID", "AGENT", "STATE", "FROM", "AGE"], ...rows]), tasks);
 }

@@ -258,7 +258,9 @@ export class SharedTasks implements Elsewhere, LastingLanes {
     const found = shown.map(({ value }) => value);
     this.live.watch(found.flatMap(({ id, attempts }) => (attempts > 0 ? [pipeline.tasks.get(id)].filter(isWatched) : [])));
     const theirs = found.filter(({ id }) => pipeline.tasks.get(id) === undefined);
-    this.#running = theirs.filter(({ attempts }) => attempts > 0).map((record) => describeTask(this.#shown(record)));
+    const running = theirs.filter(({ attempts }) => attempts > 0).map((record) => describeTask(this.#shown(record)));
+    const collected = new Set(running.flatMap(({ with: others = [] }) => others));
+    this.#running = running.filter(({ id }) => !collected.has(id));
     this.#queued = theirs.filter(({ attempts }) => attempts === 0).map((record) => describeTask(this.#shown(record)));
   }
 

@@ -117,6 +117,24 @@ describe("what is handed over at the command line", () => {
     expect(await shell.svc("task", "cancel", id)).toMatchObject({ code: 1, err: expect.stringContaining(id) });
   });
 
+  it("RUN-07 task list names the messages that a turn answers, too", async () => {
+    const shell = await daemonWith(SLOW);
+    const sent = [start(shell, "daemon", "send", "echo", "first")];
+    const { id: first } = await running(shell);
+    for (const [at, words] of ["second", "third"].entries()) {
+      sent.push(start(shell, "daemon", "send", "echo", words));
+      await vi.waitFor(async () => expect(await tasks(shell)).toHaveLength(at + 2), { timeout: 20_000 });
+    }
+    const [, lead, other] = (await tasks(shell)).map(({ id }) => id);
+    await shell.svc("task", "cancel", first);
+    await vi.waitFor(async () => expect(await tasks(shell)).toMatchObject([{ id: lead, state: "running", with: [other] }]), { timeout: 20_000 });
+    const listed = (await shell.svc("task", "list")).out;
+    expect(listed).toMatch(new RegExp(`^${lead}\\s+echo\\s+running`, "m"));
+    expect(listed).toMatch(new RegExp(`^${other}\\s+echo\\s+in the turn of ${lead}\\s+cli:cli`, "m"));
+    expect(await shell.svc("task", "cancel", other as string)).toMatchObject({ code: 0 });
+    for (const { done } of sent) expect(await done).toMatchObject({ code: 1 });
+  });
+
   it("OPR-m7 a second stop waits with the first; --now interrupts, and the stop says how many tasks it interrupted", async () => {
     const shell = await daemonWith(SLOW);
     const sending = start(shell, "exec", "echo", "long");

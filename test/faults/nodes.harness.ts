@@ -37,7 +37,7 @@ export interface Nodes {
   /** The daemon that has begun a task, and the name of the other one. */
   worker(taskId: string): Promise<{ readonly name: string; readonly daemon: DaemonProcess; readonly other: string }>;
   /** Answers with the id of the task. */
-  send(to: DaemonProcess, message: string, chatId: string): Promise<string>;
+  send(to: DaemonProcess, message: string, chatId: string, agent?: "held" | "collects"): Promise<string>;
   trace(at: DaemonProcess, id: string): Promise<Trace>;
   finished(at: DaemonProcess, id: string): Promise<Trace>;
   close(): Promise<void>;
@@ -59,7 +59,7 @@ export async function startNodes(): Promise<Nodes> {
     const held = { name: "Held", workspace: "./w", tier: "held", maxConcurrent: 2, queueMode: "followup" };
     writeConfig(own, {
       node: { id, name: id, bind: "127.0.0.1:0", defaultAgent: "held" },
-      agents: { held },
+      agents: { held, collects: { ...held, queueMode: "collect" } },
       plugins: [join(import.meta.dirname, "held.mjs")],
       shutdown: { drainTimeoutSeconds: 1 },
       store,
@@ -96,9 +96,9 @@ export async function startNodes(): Promise<Nodes> {
       const { node: name } = await vi.waitFor(() => begun(taskId)[0] ?? Promise.reject(new Error("nobody has begun it")), PATIENCE);
       return { name, daemon: await node(name), other: name === "n1" ? "n2" : "n1" };
     },
-    async send(to, message, chatId) {
+    async send(to, message, chatId, agent = "held") {
       sent += 1;
-      const { taskId } = await handOver(to.port, { agent: "held", message, context: { channel: "http", chatId } }, `key-${sent}`);
+      const { taskId } = await handOver(to.port, { agent, message, context: { channel: "http", chatId } }, `key-${sent}`);
       return taskId;
     },
     trace,

@@ -53,6 +53,35 @@ describe.skipIf(NO_POSTGRES !== undefined)(`two daemons on one schema${NO_POSTGR
     expect(nodes.begun(next)).toEqual([]);
   });
 
+  it("RUN-07 each message of a collected turn is listed once at either node, wherever it came in", async () => {
+    const daemons = await nodes.both();
+    const [one, two] = daemons;
+    nodes.hold();
+    const first = await nodes.send(one, "hold 1", "chat c", "collects");
+    await vi.waitFor(() => expect(nodes.begun(first)).toHaveLength(1), PATIENCE);
+    const ids = [
+      await nodes.send(one, "hold 2", "chat c", "collects"),
+      await nodes.send(two, "3", "chat c", "collects"),
+      await nodes.send(one, "4", "chat c", "collects"),
+    ];
+    const [lead = "", ...others] = ids;
+    expect((await ask(one.port, `/api/tasks/${first}/cancel`, {})).status).toBe(200);
+    const { daemon } = await nodes.worker(lead);
+    type Lists = Record<"running" | "queued", { id: string; with?: string[] }[]>;
+    const lists = async (at: DaemonProcess) => (await ask<Lists>(at.port, "/api/tasks")).body;
+    expect((await lists(daemon)).running).toMatchObject([{ id: lead, with: others }]);
+    await vi.waitFor(async () => {
+      for (const at of daemons) {
+        const { running, queued } = await lists(at);
+        const told = [...running, ...queued].flatMap(({ id, with: more = [] }) => [id, ...more]);
+        expect(told.toSorted()).toEqual(ids.toSorted());
+      }
+    }, PATIENCE);
+    expect((await ask(two.port, `/api/tasks/${others[1]}/cancel`, {})).status).toBe(200);
+    for (const id of ids) await vi.waitFor(async () => expect(await nodes.trace(one, id)).toMatchObject({ errorKind: "cancelled" }), PATIENCE);
+    nodes.goOn();
+  });
+
   it("FAULT-01 a conversation keeps its order, whichever node takes its messages, and an agent its turns side by side", async () => {
     const daemons = await nodes.both();
     const texts = Array.from({ length: 8 }, (_, n) => `message ${n}`);

@@ -114,6 +114,23 @@ it("a follow-up that replaces stops the task and is answered first", async () =>
   expect((await get(at.dashboard, `/api/tasks/${second.taskId}`)).body).toMatchObject({ state: "ok", trace: { channel: "dashboard" } });
 });
 
+it("RUN-07 messages that one turn answers run all, and what runs names them", async () => {
+  const at = await guarded();
+  const say = async (text: string) => ((await send(at.dashboard, "/api/chat/foo", { text, chat: "page" })).body as { taskId: string }).taskId;
+  const first = await say("hold");
+  await expect.poll(() => at.tier.held).toBe(1);
+  const [lead, other] = [await say("hold on"), await say("and this")];
+  at.tier.release();
+  await expect.poll(async () => (await get(at.dashboard, "/api/tasks/now")).body).toMatchObject({ running: [{ id: lead, with: [other] }], queued: [] });
+  expect((await rows(at)).tasks.map(({ id, state }) => [id, state])).toEqual([
+    [other, "running"],
+    [lead, "running"],
+    [first, "ok"],
+  ]);
+  expect((await send(at.dashboard, `/api/tasks/${other}/stop`)).status).toBe(200);
+  for (const id of [lead, other]) expect((await get(at.dashboard, `/api/tasks/${id}`)).body).toMatchObject({ state: "cancelled" });
+});
+
 it("a task is stopped once; one that does not run is 404", async () => {
   const at = await guarded();
   const { taskId } = (await send(at.dashboard, "/api/chat/foo", { text: "hold", chat: "page" })).body as { taskId: string };

@@ -38,6 +38,7 @@ async function askTasks(at: Guarded, people: Ask): Promise<void> {
   for (const text of ["fail", "tool look", "usage 1 2 3 4"]) await ended(((await say(text)) as { taskId: string }).taskId);
   const { taskId: held } = (await say("hold")) as { taskId: string };
   await expect.poll(() => at.tier.held, { timeout: 20_000 }).toBe(1);
+  const { taskId: next } = (await say("hold on")) as { taskId: string };
   await say("and this, too");
   for (const path of ["now", "agents", "series", "series?range=7d", "events", "marks", "marks?agent=foo", held]) await people("GET", `/api/tasks/${path}`);
   for (const path of ["", "?limit=1", "?state=failed", "?text=hello", "?below=none", "?limit=0"]) await people("GET", `/api/tasks${path}`);
@@ -46,6 +47,9 @@ async function askTasks(at: Guarded, people: Ask): Promise<void> {
   await people("POST", `/api/task/action?node=${own}&task=${held}&kind=followup`, { message: "more" });
   await people("POST", `/api/task/action?node=${own}&task=none&kind=cancel`, {});
   await people("POST", `/api/tasks/${held}/stop`, {});
+  await expect.poll(() => at.tier.prompts.at(-1), { timeout: 20_000 }).toMatch(/hold on/);
+  await people("GET", "/api/tasks/now");
+  await people("POST", `/api/tasks/${next}/stop`, {});
   await people("POST", "/api/tasks/none/stop", {});
   await people("POST", `/api/tasks/${taskId}/replay`, { message: "again" });
   for (const path of ["/api/tasks/none", "/api/chat/foo", "/api/chat/foo?chat=c1", "/api/chat/nobody", `/api/chat/foo/${taskId}/stream`])

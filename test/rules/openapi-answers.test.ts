@@ -98,6 +98,14 @@ async function askKernel(at: Guarded, ask: Ask): Promise<void> {
   await ask("GET", "/api/tasks");
   await ask("POST", `/api/tasks/${running[0]?.id}/cancel`, {});
   await held;
+  const all = ["hold", "hold on", "and this"].map((message) => ask("POST", "/task", { agent: "foo", message }, asJson));
+  const lists = async () => (await ask("GET", "/api/tasks")) as { running: { id: string; with?: string[] }[]; queued: object[] };
+  await expect.poll(async () => (await lists()).queued.length).toBe(2);
+  at.tier.release();
+  await expect.poll(async () => (await lists()).running[0]?.with?.length).toBe(1);
+  await ask("GET", "/agents");
+  await ask("POST", `/api/tasks/${(await lists()).running[0]?.id}/cancel`, {});
+  await Promise.all(all);
   for (const path of ["/", "/health", "/ready", "/nodes", "/agents", "/channels", "/events/recent", "/traces", "/openapi.json", "/events", "/metrics"])
     await ask("GET", path);
   for (const path of ["/events/recent?keep=oldest&limit=1", "/events/recent?since=evt_0123456789_zz", `/traces/${taskId}`, "/traces/none", "/traces?limit=0"])

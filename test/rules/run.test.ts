@@ -174,6 +174,26 @@ describe("runs", () => {
     for (const id of merged) expect(await kernel.traces.get(id)).toMatchObject({ status: "ok", lead, response: "one\n\ntwo\n\nthree", attempts: 1 });
   });
 
+  it("RUN-07 a collected turn names the tasks that it answers, and a cancel of one of them ends all", async () => {
+    const { kernel, tier, message } = await runKernel();
+    const runs = ["hold one"].map((text) => kernel.tasks.run(message(text)));
+    await until(() => tier.held === 1);
+    expect(kernel.tasks.running()[0]).not.toHaveProperty("with");
+    for (const [at, text] of ["hold two", "three", "four"].entries()) {
+      runs.push(kernel.tasks.run(message(text)));
+      await until(() => kernel.tasks.queued().length === at + 1);
+    }
+    const [lead, ...others] = kernel.tasks.queued().map(({ id }) => id);
+    tier.release();
+    await until(() => kernel.tasks.running()[0]?.id === lead && tier.held === 1);
+    expect(kernel.tasks.running()).toMatchObject([{ id: lead, with: others }]);
+    expect(others).toHaveLength(2);
+    expect(kernel.tasks.queued()).toEqual([]);
+    expect(await kernel.tasks.cancel(others[0] as string)).toBe(true);
+    for (const run of runs.slice(1)) expect(await run).toMatchObject({ ok: false, errorKind: "cancelled" });
+    expect(kernel.tasks.running()).toEqual([]);
+  });
+
   it("FLT-1 what comes in while a turn runs becomes turns of 50 messages and 64,000 characters, and is stored once", async () => {
     const folder = await temporaryFolder();
     const { kernel, tier, message, events } = await runKernel({ folder, dataFolder: join(folder, ".svc") });

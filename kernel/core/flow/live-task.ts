@@ -130,16 +130,10 @@ export function tell(task: Task, event: TaskEvent): void {
 }
 
 /** A task as `GET /tasks` and plugins see it. */
-export function describeTask({ record, step }: Task): RunningTask {
-  const { inbound, route } = record;
-  return {
-    id: record.id,
-    agent: record.agent,
-    ...(route?.node === undefined ? {} : { node: route.node }),
-    step,
-    startedAt: record.startedAt,
-    channel: inbound.channel,
-    chat: inbound.chat,
-    conversation: record.conversation,
-  };
+export function describeTask({ record, step, state }: Task): RunningTask {
+  const { id, agent, startedAt, conversation, route, tasks, inbound } = record;
+  const { channel, chat } = inbound;
+  const node = route?.node === undefined ? {} : { node: route.node };
+  const collected = state !== "running" || tasks === undefined ? {} : { with: tasks.filter((other) => other !== id) };
+  return { id, agent, ...node, step, startedAt, channel, chat, conversation, ...collected };
 }

@@ -15,6 +15,7 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
   const { store, deliveries, now } = pipeline.deps;
   /** Acknowledge a duplicate only once the original has its place in a lane, perhaps on another daemon: the sender's next message must queue behind it. */
   const placed = ({ taskId, duplicate }: Accepted): Promise<void> | undefined => (duplicate ? pipeline.lanes.elsewhere?.routed(taskId) : undefined);
+  const running = () => [...tasks.running(), ...(pipeline.lanes.elsewhere?.running() ?? [])];
   return {
     async accept(message) {
       const { accepted } = await pipeline.accept(message);
@@ -61,8 +62,12 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
     release: (id) => deliveries.withheld.release(id),
     closeChoices: (id, words) => deliveries.choices.close(id, words),
     refuse: (id, reason) => deliveries.withheld.refuse(id, reason),
-    running: () => [...tasks.running(), ...(pipeline.lanes.elsewhere?.running() ?? [])],
-    queued: () => [...tasks.queued(), ...(pipeline.lanes.elsewhere?.queued() ?? [])],
+    running,
+    queued() {
+      // A task that was accepted here waits here, also while another daemon's turn answers it.
+      const collected = new Set(running().flatMap(({ with: others = [] }) => others));
+      return [...tasks.queued(), ...(pipeline.lanes.elsewhere?.queued() ?? [])].filter(({ id }) => !collected.has(id));
+    },
   };
 }
 

@@ -33,7 +33,8 @@ const TaskResult: Schema = { anyOf: [result, objectOf({ ok: flag, taskId: text, 
 const AskAnswer = objectOf({ agent: text, reply: text, taskId: text }, { ok: { const: false }, error: text, errorKind: text });
 
 const task = { id: text, step: text, startedAt: time, channel: text, chat: text, conversation: text };
-const RunningTask = objectOf({ ...task, agent: text }, { node: text });
+const collected = { with: { ...texts, description: "Tasks whose messages its turn answers, too; canceling one of them ends the turn for all" } };
+const RunningTask = objectOf({ ...task, agent: text }, { node: text, ...collected });
 
 const AgentSummary = objectOf(
   {
@@ -44,7 +45,7 @@ const AgentSummary = objectOf(
     mentions: texts,
     active: count,
     queued: count,
-    runningTasks: listOf(objectOf(task)),
+    runningTasks: listOf(objectOf(task, collected)),
   },
   { model: text },
 );

@@ -34,7 +34,11 @@ const TaskRow = objectOf(rowRequired, rowOptional);
 const step = objectOf({ name: text, kind: text, at: time }, { durationMs: amount, error: text, input: text });
 const TaskNow = objectOf(
   { ...rowRequired, step: text, conversation: text, steps: listOf(step), more: { ...count, description: "Steps before those" } },
-  { ...rowOptional, waits: { type: "string", description: "`conversation`, `slot <its place in the queue>`, or the words of a parked turn" } },
+  {
+    ...rowOptional,
+    waits: { type: "string", description: "`conversation`, `slot <its place in the queue>`, or the words of a parked turn" },
+    with: { ...listOf(text), description: "Tasks whose messages its turn answers, too; stopping one of them ends the turn for all" },
+  },
 );
 
 const AgentNow = objectOf(

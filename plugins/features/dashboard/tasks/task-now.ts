@@ -11,6 +11,8 @@ export interface TaskNow extends TaskRow {
   readonly more: number;
   /** Reason of a wait: `conversation`, `slot <its place in the queue>`, or the reason of a parked turn. */
   readonly waits?: string;
+  /** Tasks whose messages its turn answers, too. */
+  readonly with?: readonly string[];
 }
 
 /** Present activity. */
@@ -74,7 +76,7 @@ function waitsFor({ conversation }: RunningTask, busy: ReadonlySet<string>, plac
 }
 
 function nowOf(task: RunningTask, trace: Trace | undefined, working: "running" | "waiting" | "queued" | undefined, waits: string | undefined): TaskNow {
-  const { id, agent, channel, chat, startedAt, step, conversation } = task;
+  const { id, agent, channel, chat, startedAt, step, conversation, with: others } = task;
   const steps = trace?.steps ?? [];
   const row = trace === undefined ? { id, agent, channel, chat, startedAt, state: working ?? ("queued" as const), text: "", entry: "" } : rowOf(trace, working);
   const parked = step === "waiting" ? steps.findLast(({ name }) => name === "waiting")?.output : undefined;
@@ -93,6 +95,7 @@ function nowOf(task: RunningTask, trace: Trace | undefined, working: "running" |
     })),
     more: Math.max(0, steps.length - STEPS),
     ...(waits === undefined ? (parked === undefined ? {} : { waits: parked }) : { waits }),
+    ...(others === undefined ? {} : { with: others }),
   };
 }
 

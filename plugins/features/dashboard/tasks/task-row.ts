@@ -53,7 +53,7 @@ export function stateOf({ status, errorKind }: Pick<Trace, "status" | "errorKind
 export function workingOf(running: readonly RunningTask[], queued: readonly RunningTask[]): ReadonlyMap<string, "running" | "waiting" | "queued"> {
   return new Map([
     ...queued.map(({ id }) => [id, "queued"] as const),
-    ...running.map(({ id, step }) => [id, step === "waiting" ? "waiting" : "running"] as const),
+    ...running.flatMap(({ id, step, with: others = [] }) => [id, ...others].map((one) => [one, step === "waiting" ? "waiting" : "running"] as const)),
   ]);
 }
 

@@ -62,6 +62,7 @@ export const LIVE = {
   stopTask: (agent: string) => `Stop the task of ${agent}...`,
   stopTitle: "Stop this task?",
   stopWhat: (agent: string) => `${agent} stops within 3 s. What it has done so far stays done.`,
+  stopOthers: (others: number) => `The same turn answers ${others === 1 ? "another message: that ends" : `${others} other messages: they end`}, too.`,
   stopping: "Stopping... ends within 3 s",
   notStopped: "The task was not stopped.",
   openTask: "Open the task",

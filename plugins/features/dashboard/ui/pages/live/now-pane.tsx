@@ -83,6 +83,7 @@ export function NowPane({ now, nameOf, onTalk }: { readonly now: Resource<TasksN
       <EndedTasks ended={ended} nameOf={nameOf} />
       <ConfirmDialog title={LIVE.stopTitle} action={LIVE.stop} danger open={asked !== undefined} onConfirm={stop} onClose={() => setAsked(undefined)}>
         <p>{asked !== undefined && LIVE.stopWhat(nameOf(asked.agent))}</p>
+        {asked?.with !== undefined && <p>{LIVE.stopOthers(asked.with.length)}</p>}
       </ConfirmDialog>
     </section>
   );
