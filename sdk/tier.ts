@@ -42,6 +42,7 @@ export interface TurnEnd {
   readonly result: TaskResult;
   /** The answer as the `deliver` taps left it; absent where the turn failed or its answer is withheld. */
   readonly answer?: string;
+  /** Of the engine's last run, so of that session alone. Where a run was replaced by another one in the same turn, `result.usage` counts both. */
   readonly usage?: Usage;
   /** The native session that the engine named. */
   readonly session?: string;

@@ -15,7 +15,7 @@ export interface Scripted {
 /**
  * A prompt that begins with `hold` waits for `release`; `deaf` never ends and ignores its signal; `fail` ends with an error;
  * `throw` throws; `silent` ends without a result; `tool <name>` uses a tool; `usage <input> <output> <read> <created>` tells those
- * tokens; `overflow` fails as too long for its session, and is said back without one; anything else is said back in two pieces. With `nativeSessions` a turn without a session starts one of a new id.
+ * tokens; `overflow` tells 200,000 tokens and fails as too long for its session, and is said back without one; anything else is said back in two pieces. With `nativeSessions` a turn without a session starts one of a new id.
  */
 export function scriptedTier(
   name = "scripted",
@@ -39,6 +39,7 @@ export function scriptedTier(
       return;
     }
     if (word === "overflow" && context.session !== undefined) {
+      yield { type: "usage", usage: { input: 200_000, output: 1, cost: 0.5 }, model: "scripted-1" };
       yield { type: "error", kind: "context", message: "the prompt is too long" };
       return;
     }

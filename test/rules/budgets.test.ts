@@ -3,6 +3,7 @@ import { definePlugin, type Plugin, type TierEvent } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { baseOf, runKernel } from "../kit/kernel.ts";
+import { scriptedTier } from "../kit/scripted.ts";
 import { echoConfig, openShell } from "../kit/svc.ts";
 
 const known = [join(ROOT, "plugins/features/budgets")];
@@ -65,6 +66,20 @@ describe("budgets", () => {
     await expect.poll(() => stopped).toEqual([result.taskId]);
     expect(await kernel.tasks.run(message("4"))).toMatchObject({ ok: true });
     expect(events.some(({ type }) => type === "budget:warned")).toBe(false);
+  });
+
+  it("ENG-13 a turn that is run again without its lost session counts both runs, in its window and against its own cap", async () => {
+    const tier = scriptedTier("scripted", { nativeSessions: true });
+    const { kernel, message } = await runKernel({
+      tier,
+      config: { session: {}, budgets: { eachAgent: { run: { tokens: 200_002 } } } },
+      known: [...known, join(ROOT, "plugins/features/sessions")],
+      listen: true,
+    });
+    await kernel.tasks.run(message("first"));
+    expect(await kernel.tasks.run(message("overflow now"))).toMatchObject({ ok: false, errorKind: "cancelled", usage: { input: 200_003, output: 3 } });
+    const { budgets } = (await (await fetch(`${baseOf(kernel)}/budgets`)).json()) as { budgets: readonly Line[] };
+    expect(budgets.find(({ agent, period }) => agent === "a" && period === "day")).toMatchObject({ turns: 2, tokens: 5 + 200_006 });
   });
 
   it("a change of the section counts at the next turn; without the section nothing of it is loaded", async () => {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { definePlugin, type Plugin, type Warm } from "@svc/sdk";
+import { definePlugin, type Plugin, type Usage, type Warm } from "@svc/sdk";
 import { expect, it, vi } from "vitest";
 import agentCall from "../../plugins/actions/agent-call/index.ts";
 import planner from "../../plugins/features/context-planner/index.ts";
@@ -311,4 +311,19 @@ it("ENG-13 a session that has become too long for the model is left for a new on
   expect(rotations().map(({ data }) => data?.reason)).toEqual(["lost"]);
   expect((await kernel.traces.get(result.taskId))?.steps).toMatchObject([{ name: "session", error: "started anew: the prompt is too long" }]);
   expect(await say("and on")).toBe("native-2");
+});
+
+it("ENG-13 a lost session's run counts in the usage of its turn, and not in the size of the new session", async () => {
+  const { kernel, message, say, rotations } = await runSessions();
+  await say("first");
+  const told: (Usage | undefined)[] = [];
+  const result = await kernel.tasks.run(message("overflow now"), (event) => {
+    if (event.type === "usage") told.push(event.usage);
+  });
+  const both = { input: 200_003, output: 3, cost: 0.5 };
+  expect(result).toMatchObject({ ok: true, usage: both });
+  expect(told).toEqual([{ input: 200_000, output: 1, cost: 0.5 }, both]);
+  expect((await kernel.traces.get(result.taskId))?.usage).toEqual(both);
+  expect(await say("and on")).toBe("native-2");
+  expect(rotations().map(({ data }) => data?.reason)).toEqual(["lost"]);
 });

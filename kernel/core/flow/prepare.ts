@@ -1,4 +1,4 @@
-import type { Route, TierEvent, TraceStep, Turn, TurnContext } from "@svc/sdk";
+import type { Route, TierEvent, TraceStep, Turn, TurnContext, Usage } from "@svc/sdk";
 import { enforcesAutonomy, keepsSessions } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import { isPromise } from "../../base/promise.ts";
@@ -27,6 +27,8 @@ export interface TurnControl {
   /** Ends a run that takes too long. */
   readonly clock: RunClock;
   readonly slot: Slot<Task>;
+  /** Usage of all runs of the turn so far: of its first try, and of each that replaced one. */
+  usage?: Usage;
   /** A plugin that took the turn over has returned it: the `dispatch` taps are not called again. */
   passed?: true;
   /** Seconds for the whole preparation. */

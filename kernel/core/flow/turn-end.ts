@@ -1,8 +1,11 @@
-import type { TaskResult, TurnEnd } from "@svc/sdk";
+import type { TaskResult, TurnEnd, Usage } from "@svc/sdk";
 
 /** The promises `Turn.ended` of one run: one for each preparation of its turn. */
 export class TurnEnds {
   readonly #resolves: ((end: TurnEnd) => void)[] = [];
+
+  /** Usage of the engine's last run. */
+  usage: Usage | undefined;
 
   /** The end for a preparation that begins now; those before it are replaced. */
   next(): Promise<TurnEnd> {
@@ -14,7 +17,7 @@ export class TurnEnds {
     const end: TurnEnd = {
       result,
       ...(result.ok ? { answer: result.reply } : {}),
-      ...(result.usage === undefined ? {} : { usage: result.usage }),
+      ...(result.usage === undefined || this.usage === undefined ? {} : { usage: this.usage }),
       ...(result.sessionId === undefined ? {} : { session: result.sessionId }),
       at,
     };

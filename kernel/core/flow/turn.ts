@@ -3,21 +3,28 @@ import { contextDigest } from "../../base/context-parts.ts";
 import { fail } from "../../base/errors.ts";
 import { isTierEvent } from "../../base/hook-answers.ts";
 import { isPromise } from "../../base/promise.ts";
+import { countsOf, sumOf } from "../../base/usage.ts";
 import { inScope } from "../host/call.ts";
 import type { Live } from "../host/live.ts";
 import { controlOf, type Prepared, prepareTurn, type RunRequest, STALLED, type TurnControl } from "./prepare.ts";
 import { baseContext, endedOutcome, errorOutcome } from "./routing.ts";
 import type { Ending, Outcome, RunFacts } from "./run-facts.ts";
 import { brief, noteStep } from "./trace-steps.ts";
-import { correction, readOutput, requireSchema, sumOf } from "./typed-output.ts";
+import { correction, readOutput, requireSchema } from "./typed-output.ts";
 import { freshSessionNotice } from "./words.ts";
 
 /**
  * Prepares and runs a turn to its end. A preparation that stalls is retried once from the start; a second stall is a time-out whose text asks the
- * sender to retry. A turn whose session is lost before its first output is restarted once without it. Never rejects.
+ * sender to retry. A turn whose session is lost before its first output is restarted once without it. The usage is that of all
+ * runs of the turn. Never rejects.
  */
 export async function attemptTurn(given: Turn, live: Live, request: RunRequest): Promise<Outcome> {
   const control = controlOf(request);
+  const outcome = await attempts(given, live, request, control);
+  return control.usage === undefined ? outcome : { ...outcome, usage: control.usage };
+}
+
+async function attempts(given: Turn, live: Live, request: RunRequest, control: TurnControl): Promise<Outcome> {
   const shape = given.messages[0].options?.output;
   let turn = given;
   let { notice } = request;
@@ -68,9 +75,7 @@ async function runTyped(prepared: Prepared, control: TurnControl, shape: Schema)
   if (engine?.again === undefined) return unfit(first, read.finding);
   control.steps.push({ name: "output", kind: "prepare", at: Date.now(), error: `asked once more: ${read.finding}` });
   const session = engine.nativeSessions ? first.sessionId : undefined;
-  const second = await runTurn(engine.again(correction(engine.context, shape, first.reply, read.finding, session)), control);
-  const usage = sumOf(first.usage, second.usage);
-  const outcome = usage === undefined ? second : { ...second, usage };
+  const outcome = await runTurn(engine.again(correction(engine.context, shape, first.reply, read.finding, session)), control);
   if (outcome.status !== "ok") return outcome;
   const last = readOutput(shape, outcome.reply);
   return "finding" in last ? unfit(outcome, last.finding) : { ...outcome, ...last };
@@ -85,7 +90,8 @@ const lostAtOnce = ({ sessionLost, reply }: Outcome, { signal, steps }: TurnCont
  * longer exists. `notice` is the kernel's text before the engine's first.
  */
 async function runTurn(prepared: Prepared, control: TurnControl, notice = ""): Promise<Outcome> {
-  const seen: Seen = { text: "", notice, facts: {} };
+  const seen: Seen = { text: "", notice, before: control.usage, facts: {} };
+  control.ends.usage = undefined;
   try {
     await stoppable(consume(prepared, seen, control), control);
   } catch (error) {
@@ -133,6 +139,8 @@ interface Seen {
   text: string;
   /** Notice before the first text, and before the whole answer. */
   readonly notice: string;
+  /** Usage of the turn's earlier runs: each engine counts its own run only. */
+  readonly before: Usage | undefined;
   readonly facts: { -readonly [Key in keyof RunFacts]: RunFacts[Key] };
   end?: Extract<TierEvent, { type: "done" | "error" }>;
   /** Set if the turn was returned: the reason. */
@@ -241,9 +249,11 @@ function note(event: TierEvent, seen: Seen, control: TurnControl): void {
       seen.text += event.text;
       break;
     case "usage":
-      seen.facts.usage = countsOf(event.usage);
+      control.ends.usage = countsOf(event.usage);
+      control.usage = sumOf(seen.before, control.ends.usage);
       if (event.model !== undefined) seen.facts.model = event.model;
-      break;
+      control.stream.event({ ...event, usage: control.usage });
+      return;
     case "session":
       seen.facts.sessionId = event.id;
       break;
@@ -276,15 +286,6 @@ function note(event: TierEvent, seen: Seen, control: TurnControl): void {
   // An error is sent with the result, once the task's outcome is known.
   if (event.type !== "error") control.stream.event(event);
 }
-
-/** Copies only the declared fields: the object is a plugin's, and is stored and published. */
-const countsOf = ({ input, output, cacheRead, cacheCreate, cost }: Usage): Usage => ({
-  input,
-  output,
-  ...(cacheRead === undefined ? {} : { cacheRead }),
-  ...(cacheCreate === undefined ? {} : { cacheCreate }),
-  ...(cost === undefined ? {} : { cost }),
-});
 
 function judge(seen: Seen, control: TurnControl): Outcome {
   const { end, facts } = seen;

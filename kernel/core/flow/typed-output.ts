@@ -1,4 +1,4 @@
-import { reasonOf, type Schema, type TurnContext, type Usage } from "@svc/sdk";
+import { reasonOf, type Schema, type TurnContext } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { schemaCheck } from "../../base/schema/schema-check.ts";
 
@@ -59,11 +59,4 @@ export function correction(context: TurnContext, schema: Schema, answer: string,
   const again = `That answer cannot be used: ${finding}. ${demand(schema)}`;
   if (session !== undefined) return { ...context, session, prompt: again, media: [] };
   return { ...context, prompt: `${context.prompt}\n\nYou have answered:\n${answer.slice(0, ANSWER_CHARACTERS)}\n\n${again}` };
-}
-
-/** Returns the total usage of both tries. */
-export function sumOf(first: Usage | undefined, second: Usage | undefined): Usage | undefined {
-  if (first === undefined || second === undefined) return first ?? second;
-  const sum = (key: keyof Usage) => (first[key] === undefined && second[key] === undefined ? {} : { [key]: (first[key] ?? 0) + (second[key] ?? 0) });
-  return { input: first.input + second.input, output: first.output + second.output, ...sum("cacheRead"), ...sum("cacheCreate"), ...sum("cost") };
 }

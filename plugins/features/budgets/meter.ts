@@ -85,7 +85,7 @@ export class Meter {
       const settings = this.#deps.settings();
       const { unpriced, ...spent }: ReturnType<typeof spentOf> = usage === undefined ? told : spentOf(usage, priceOf(settings.prices, model));
       if (unpriced && capsMoney(settings)) this.#deps.unpriced(model);
-      // An engine that was asked once more for the same answer begins anew.
+      // An engine that counts anew within its run tells less than before.
       const again = spent.tokens < told.tokens;
       const more = {
         turns: 0,

@@ -30,8 +30,8 @@ export async function admit(turn: Turn, { ctx, meter, settings }: WatchDeps): Pr
   };
   // Its end is heard below, where it is stored.
   ctx.tasks.result(id, ctx.signal, (event) => event.type === "usage" && heard(event.usage, event.model)).catch(() => undefined);
-  void turn.ended.then(({ usage, result, replaced }) => {
-    if (!replaced) meter.count(id, agent.id, usage, result.model ?? agent.model, true).catch(failed);
+  void turn.ended.then(({ result, replaced }) => {
+    if (!replaced) meter.count(id, agent.id, result.usage, result.model ?? agent.model, true).catch(failed);
   });
   return undefined;
 }
