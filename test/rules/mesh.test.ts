@@ -74,6 +74,23 @@ describe("MESH-10 tasks for agents of another daemon", () => {
     expect(far.tier.prompts).toEqual(["once"]);
   });
 
+  it("MESH-10 a key that cannot be used is refused before anything runs, from this machine, with a conversation, and from a peer", async () => {
+    const { far, near, ask } = await pair();
+    const fromPeer = { authorization: `Bearer ${TOKEN}`, "x-forwarded-for": "203.0.113.7" };
+    for (const key of ["", "k".repeat(201)]) {
+      const headers = { "idempotency-key": key };
+      for (const refused of [
+        await ask({ message: "once" }, headers),
+        await ask({ message: "once", context: { channel: "test", chatId: "1" } }, headers),
+        await post(baseOf(far.kernel), "/mesh/task", { agent: "far", message: "once" }, { ...headers, ...fromPeer }),
+      ])
+        expect(refused).toMatchObject({ status: 400, body: { code: "SVC_MESH_KEY", field: "idempotency-key" } });
+    }
+    expect((await ask({ message: "longest" }, { "idempotency-key": "k".repeat(200) })).status).toBe(200);
+    expect(far.tier.prompts).toEqual(["longest"]);
+    expect(await near.kernel.traces.list({})).toHaveLength(1);
+  });
+
   it("MESH-09 a busy agent queues the task there, and that is no error here", async () => {
     const { far, ask } = await pair();
     const [first, second] = [ask({ message: "hold one" }), ask({ message: "two" })];

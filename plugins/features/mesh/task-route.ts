@@ -108,9 +108,7 @@ function inward({ body, headers, caller }: HttpRequest, { agents, node }: TaskRo
       },
     );
   if (agents.get(agent) === undefined) throw svcError("SVC_AGENT_UNKNOWN", `There is no agent '${agent}' on ${node.id}.`, { status: 404, field: "agent" });
-  const key = headers["idempotency-key"];
-  if (key !== undefined && (typeof key !== "string" || key === "" || key.length > MOST_KEY))
-    throw svcError("SVC_MESH_KEY", `The header Idempotency-Key must have 1 to ${MOST_KEY} characters.`, { status: 400, field: "idempotency-key" });
+  const key = keyOf(headers);
   return {
     entry: "task",
     channel: context.channel ?? "mesh",
@@ -145,18 +143,25 @@ function asked({ body, headers, caller }: HttpRequest, { peers }: TaskRouteOptio
   requirePeer(peers, peer);
   if ((context.channel === undefined) !== (context.chatId === undefined))
     throw svcError("SVC_MESH_CONTEXT", "'context.channel' and 'context.chatId' are given together or not at all.", { status: 400, field: "context" });
-  const key = headers["idempotency-key"];
+  const key = keyOf(headers);
   return {
     peer,
     agent,
     message,
-    ...(typeof key === "string" && key !== "" && key.length <= MOST_KEY ? { key: `http:${key}` } : {}),
+    ...(key === undefined ? {} : { key: `http:${key}` }),
     options: {
       ...optionsOfCall(caller.task ?? {}),
       ...(freshSession === undefined ? {} : { freshSession }),
       ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }),
     },
   };
+}
+
+/** Returns the caller's key. Throws `SVC_MESH_KEY` for one that cannot be used: without it a retry would run twice. */
+function keyOf({ "idempotency-key": key }: HttpRequest["headers"]): string | undefined {
+  if (key !== undefined && (typeof key !== "string" || key === "" || key.length > MOST_KEY))
+    throw svcError("SVC_MESH_KEY", `The header Idempotency-Key must have 1 to ${MOST_KEY} characters.`, { status: 400, field: "idempotency-key" });
+  return key;
 }
 
 /** Returns the conversation of its newest task. Throws if there is none. */
