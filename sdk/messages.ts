@@ -86,6 +86,11 @@ export interface Message {
   readonly platformId?: string;
   /** The same key twice is one message: a delivery id, an update id. Computed after verification, from canonical bytes. */
   readonly dedupKey?: string;
+  /**
+   * Digest of the request that `dedupKey` stands for, where callers choose the key: the same key with another digest is no retry, and is refused with
+   * `SVC_TASK_KEY_REUSED` (422). Without a digest, or after a first message without one, the key alone decides.
+   */
+  readonly dedupDigest?: string;
   /** A direct conversation with one person, not a group. */
   readonly direct?: boolean;
   /** Handles mentioned, without `@`, as the platform gave them. */

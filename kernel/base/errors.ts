@@ -95,6 +95,10 @@ export const ERRORS = {
   SVC_HTTP_ROUTE: [500, "The route {method} {target} cannot be served: {reason}."],
   SVC_SERVER_PORT: [500, "The server '{server}' cannot listen on {address}: {reason}."],
   SVC_SERVER_UNKNOWN: [404, "No running plugin provides the server '{server}'."],
+  SVC_TASK_KEY_REUSED: [
+    422,
+    "Another request was sent with this key, as task {task}; nothing was done. Repeat a request with the same agent, message and options, or give a new one a key of its own.",
+  ],
   SVC_TASK_NOT_RUNNING: [404, "Task '{task}' does not run (yet, or any more); send the message with POST /task, it keeps the order of its conversation."],
   SVC_TASK_UNPLACED: [
     503,

@@ -36,7 +36,7 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
   const decided: { id: string; refused?: string }[] = [];
   const decide = (id: string, how: { refused?: string }): boolean => withheld.delete(id) && decided.push({ id, ...how }) > 0;
   const running = new Map<string, RunningTask>();
-  const keys = new Map<string, string>();
+  const keys = new Map<string, { readonly taskId: string; readonly digest: string | undefined }>();
   const results = new Map<string, Promise<TaskResult>>();
   const resultOf = async (taskId: string, message: Message): Promise<TaskResult> => ({
     ok: true,
@@ -49,11 +49,14 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
   });
   const take = (message: Message): Accepted => {
     const seen = message.dedupKey === undefined ? undefined : keys.get(message.dedupKey);
-    if (seen) return { taskId: seen, rootId: `root_of_${seen}`, duplicate: true };
+    const { dedupDigest: digest } = message;
+    if (seen && (digest ?? seen.digest) !== (seen.digest ?? digest))
+      throw svcError("SVC_TASK_KEY_REUSED", `Another request was sent with this key, as task ${seen.taskId}.`, { status: 422 });
+    if (seen) return { taskId: seen.taskId, rootId: `root_of_${seen.taskId}`, duplicate: true };
     // Messages are stored as JSON before they are acknowledged; one that is not JSON must show here.
     accepted.push(JSON.parse(JSON.stringify(message)));
     const taskId = `task_${accepted.length}`;
-    if (message.dedupKey !== undefined) keys.set(message.dedupKey, taskId);
+    if (message.dedupKey !== undefined) keys.set(message.dedupKey, { taskId, digest });
     return { taskId, rootId: `root_of_${taskId}`, duplicate: false };
   };
   return {
@@ -68,7 +71,7 @@ export function createFakeTasks(answer: (message: Message) => Partial<TaskResult
       const first = accepted[Number(/^task_(\d+)$/.exec(id)?.[1]) - 1];
       if (first === undefined) return undefined;
       followed.push({ id, ...message });
-      const { dedupKey: _, ...rest } = first;
+      const { dedupKey: _, dedupDigest: __, ...rest } = first;
       return take({ ...rest, entry: "followup", text: message.text, ...(message.sender === undefined ? {} : { sender: { id: message.sender } }) });
     },
     accept: async (message) => take(message),

@@ -62,6 +62,27 @@ describe("MESH-07 an answer that nobody waits for comes as a new message into it
     expect(told).toMatchObject({ agent: "a", chat: "boss", sender: "n2/far" });
   });
 
+  it("MESH-07 a key of a request that is awaited is refused with another one, and the first answer comes to its own conversation", async () => {
+    const { far, near } = await pair();
+    await near.chat.say("hello");
+    await post(baseOf(near.kernel), "/task", { agent: "a", message: "hello", context: { channel: "chat", chatId: "guest" } });
+    await until(() => expect(near.chat.said).toHaveLength(1));
+    const give = (chatId: string, message: string) =>
+      post(baseOf(near.kernel), "/mesh/task", { peer: "n2", agent: "far", message, context: { channel: "chat", chatId } }, { "idempotency-key": "k1" });
+    const first = await give("boss", "hold on");
+    expect(first.status).toBe(202);
+    await until(() => expect(far.tier.held).toBe(1));
+    const refused = { status: 422, body: { code: "SVC_TASK_KEY_REUSED" } };
+    expect(await give("boss", "different")).toMatchObject(refused);
+    expect(await give("guest", "hold on")).toMatchObject(refused);
+    expect(await give("boss", "hold on")).toEqual(first);
+    far.tier.release("it is 42");
+    await until(() => expect(near.chat.said).toHaveLength(2));
+    expect(await give("guest", "hold on")).toMatchObject(refused);
+    expect(near.chat.said.slice(1)).toMatchObject([{ target: { chat: "boss" }, text: expect.stringContaining("it is 42") }]);
+    expect(far.tier.prompts).toEqual(["hold on"]);
+  });
+
   it("MESH-07 half a conversation is 400, and one where nobody has spoken, too", async () => {
     const { give, far } = await pair();
     expect(await give({ channel: "chat" })).toMatchObject({ status: 400, body: { code: "SVC_MESH_CONTEXT" } });

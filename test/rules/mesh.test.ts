@@ -71,7 +71,17 @@ describe("MESH-10 tasks for agents of another daemon", () => {
     const first = await ask({ message: "once" }, { "idempotency-key": "k1" });
     const again = await ask({ message: "once" }, { "idempotency-key": "k1" });
     expect(again.body).toMatchObject({ ok: true, reply: "once", duplicate: true, taskId: first.body["taskId"] });
+    for (const other of [{ message: "different" }, { message: "once", agent: "another" }, { message: "once", freshSession: true }])
+      expect(await ask(other, { "idempotency-key": "k1" })).toMatchObject({ status: 422, body: { code: "SVC_TASK_KEY_REUSED" } });
     expect(far.tier.prompts).toEqual(["once"]);
+  });
+
+  it("a peer that repeats a key gets the first answer, whatever of a collected turn it still has to ask", async () => {
+    const { far } = await pair();
+    const headers = { authorization: `Bearer ${TOKEN}`, "x-forwarded-for": "203.0.113.7", "idempotency-key": "task_1" };
+    const asked = (message: string) => post(baseOf(far.kernel), "/mesh/task", { agent: "far", message }, headers);
+    expect((await asked("one and two")).body).toMatchObject({ reply: "one and two" });
+    expect((await asked("one")).body).toMatchObject({ reply: "one and two", duplicate: true });
   });
 
   it("MESH-10 a key that cannot be used is refused before anything runs, from this machine, with a conversation, and from a peer", async () => {

@@ -86,6 +86,7 @@ async function askKernel(at: Guarded, ask: Ask): Promise<void> {
   const asJson = { accept: "application/json" };
   const { taskId } = await ask("POST", "/task", { agent: "foo", message: "hello" }, { ...asJson, "idempotency-key": "k" });
   await ask("POST", "/task", { agent: "foo", message: "hello" }, { ...asJson, "idempotency-key": "k" });
+  await ask("POST", "/task", { agent: "foo", message: "another" }, { ...asJson, "idempotency-key": "k" });
   for (const message of ["hello", "tool look", "fail", "usage 1 2 3 4"]) await ask("POST", "/task", { agent: "foo", message }, asJson);
   for (const body of [{ agent: "foo", message: "hello" }, { agent: "nobody", message: "hello" }, { agent: "foo" }]) await ask("POST", "/task", body);
   await ask("POST", "/ask", { text: "hello" });

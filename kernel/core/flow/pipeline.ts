@@ -1,7 +1,7 @@
 /*
  * One message, top to bottom. Each step is a method of this file and names the errors with which the message may end there.
  *
- *   1 accept    stored with its dedup key, then acknowledged           SVC_DAEMON_DRAINING, SVC_TASK_DUPLICATE, SVC_STORE_*
+ *   1 accept    stored with its dedup key, then acknowledged           SVC_DAEMON_DRAINING, SVC_TASK_DUPLICATE, SVC_TASK_KEY_REUSED, SVC_STORE_*
  *   2 advance   one at a time for each origin (`intake.ts`): the
  *               taps of `inbound` and `route`, or the default route    dropped, refused (SVC_AGENT_*, SVC_INTENT_REFUSED, ...)
  *   3 queue     its lane (`work.ts`): one turn a conversation,

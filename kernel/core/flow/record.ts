@@ -1,4 +1,5 @@
 import { codeOf, type Inbound, type Message, type Op, put, type Route, type Store, type Trace, type TraceStep } from "@svc/sdk";
+import { fail } from "../../base/errors.ts";
 import { present } from "../../base/present.ts";
 import { mergedFacts, type RunFacts } from "./run-facts.ts";
 
@@ -46,13 +47,14 @@ export const DEDUP = "dedup";
 interface FirstOfKey {
   readonly taskId: string;
   readonly rootId: string;
+  readonly digest?: string;
 }
 
-/** Store a new record, and `more`, together with its dedup key; answers with the task that had the key before, and then nothing is stored. */
+/** Store a new record, and `more`, with its dedup key. Of a key that was seen before it answers with the first task, or throws if that was another request. */
 export async function storeNew(store: Store, record: TaskRecord, more: readonly Op[] = []): Promise<FirstOfKey | undefined> {
-  const { dedupKey, rootId, at } = record.inbound;
+  const { dedupKey, dedupDigest: digest, rootId, at } = record.inbound;
   const ops: Op[] = [put(TRACES, record.id, record, "absent"), ...more];
-  if (dedupKey !== undefined) ops.unshift(put(DEDUP, dedupKey, { taskId: record.id, rootId, at }, "absent"));
+  if (dedupKey !== undefined) ops.unshift(put(DEDUP, dedupKey, { taskId: record.id, rootId, at, ...present({ digest }) }, "absent"));
   try {
     await store.commit(ops);
     return undefined;
@@ -60,6 +62,7 @@ export async function storeNew(store: Store, record: TaskRecord, more: readonly 
     if (dedupKey === undefined || codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
     const earlier = (await store.collection<FirstOfKey>(DEDUP).get(dedupKey))?.value;
     if (earlier === undefined) throw error;
+    if ((digest ?? earlier.digest) !== (earlier.digest ?? digest)) throw fail("SVC_TASK_KEY_REUSED", { task: earlier.taskId });
     return earlier;
   }
 }

@@ -51,7 +51,7 @@ export function tasksOf(pipeline: Pipeline): KernelTasks {
       // A waiting task has not started, so there is nothing to follow up: the order of its sender's messages suffices.
       if (followed?.state !== "running" || followed.record.route === undefined) return undefined;
       const { inbound, route } = followed.record;
-      const { platformId: _platformId, dedupKey: _dedupKey, media: _media, replyTo: _replyTo, ...context } = inbound;
+      const { platformId: _platformId, dedupKey: _dedupKey, dedupDigest: _dedupDigest, media: _media, replyTo: _replyTo, ...context } = inbound;
       const message: Message = { ...context, entry: "followup", text, ...(sender === undefined ? {} : { sender: { id: sender } }) };
       const { task, accepted } = await pipeline.accept(message, { pinned: route, keep: true, ...(replace ? { front: true, replaces: followed } : {}) });
       await new Promise<void>((resolve) => (task === undefined ? resolve() : whenRouted(task, resolve)));

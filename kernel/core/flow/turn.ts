@@ -15,8 +15,7 @@ import { freshSessionNotice } from "./words.ts";
 
 /**
  * Prepares and runs a turn to its end. A preparation that stalls is retried once from the start; a second stall is a time-out whose text asks the
- * sender to retry. A turn whose session is lost before its first output is restarted once without it. The usage is that of all
- * runs of the turn. Never rejects.
+ * sender to retry. A turn whose session is lost before its first output is restarted once without it; its usage counts both. Never rejects.
  */
 export async function attemptTurn(given: Turn, live: Live, request: RunRequest): Promise<Outcome> {
   const control = controlOf(request);

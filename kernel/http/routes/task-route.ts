@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type EventStream, type HttpRequest, type HttpRoute, type Message, optionsOfCall, type TaskEvent, type TaskResult } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import type { Kernel } from "../../core/boot/kernel-api.ts";
@@ -18,7 +19,7 @@ const MAX_KEY = 200;
 /**
  * `POST /task` (000:L177): runs an agent. Streams its events as `event: <type>` frames, the last one `event: done` with the result; `Accept:
  * application/json` gets the result alone. The task continues when the caller disconnects. A repeated `Idempotency-Key` gets the result of the first
- * task with that key, with `duplicate: true`, and waits for it if needed.
+ * task with that key, with `duplicate: true`, and waits for it if needed; with another request it is refused with 422 `SVC_TASK_KEY_REUSED`.
  */
 export function taskRoute(kernel: Pick<Kernel, "agents" | "bus" | "strategies" | "tasks">): HttpRoute {
   const frames = createFramer();
@@ -129,14 +130,16 @@ function messageOf({ body, headers, caller }: HttpRequest, strategies: Kernel["s
   if (typeof key === "string" && (key === "" || key.length > MAX_KEY))
     throw fail("SVC_HTTP_INVALID", { subject: "The Idempotency-Key header", reason: `must have 1 to ${MAX_KEY} characters`, field: "idempotency-key" });
   const who = caller.peer ?? caller.token?.id ?? "local";
+  const { channel = "http", chatId: chat = "default", sender } = context;
+  const asked = [agent, message, channel, chat, sender, contextStrategy, freshSession, timeoutMinutes];
   return {
     entry: "task",
-    channel: context.channel ?? "http",
-    chat: context.chatId ?? "default",
+    channel,
+    chat,
     text: message,
     agent,
-    ...(context.sender === undefined ? {} : { sender: { id: context.sender } }),
-    ...(typeof key === "string" ? { dedupKey: `http:${who}:${key}` } : {}),
+    ...(sender === undefined ? {} : { sender: { id: sender } }),
+    ...(typeof key === "string" ? { dedupKey: `http:${who}:${key}`, dedupDigest: digestOf(asked) } : {}),
     options: {
       ...optionsOfCall(caller.task ?? {}),
       ...(contextStrategy === undefined ? {} : { contextStrategy }),
@@ -145,6 +148,8 @@ function messageOf({ body, headers, caller }: HttpRequest, strategies: Kernel["s
     },
   };
 }
+
+const digestOf = (asked: readonly unknown[]): string => createHash("sha256").update(JSON.stringify(asked)).digest("base64url");
 
 function unknownStrategy(known: readonly string[]): Error {
   const reason = known.length === 0 ? "cannot be chosen: no plugin here builds contexts" : `must be one of ${known.join(", ")}`;

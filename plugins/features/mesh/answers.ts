@@ -27,11 +27,19 @@ export class Answers {
   /** Stores the task and what waits for it, and goes on by itself. */
   async send(peer: string, task: PeerTask, to: PeerAnswerTo): Promise<{ readonly taskId: string }> {
     const key = task.key ?? randomUUID();
+    const id = rowOf(peer, key);
     const row: Awaited = { peer, task: { ...task, key }, to };
-    await this.#rows.put(rowOf(peer, key), row);
-    const { taskId } = await this.#accept(row);
-    this.#follow(rowOf(peer, key), row);
-    return { taskId };
+    const first = await this.#rows.get(id);
+    if (first === undefined) await this.#rows.put(id, row);
+    try {
+      const { taskId } = await this.#accept(row);
+      this.#follow(id, first?.value ?? row);
+      return { taskId };
+    } catch (error) {
+      // The key stands for another request, whose answer may still be awaited.
+      if (first === undefined && codeOf(error) === "SVC_TASK_KEY_REUSED") await this.#rows.delete(id);
+      throw error;
+    }
   }
 
   /** Takes up what was awaited before a restart. */

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   answerToOf,
   codeOf,
@@ -116,6 +117,7 @@ function inward({ body, headers, caller }: HttpRequest, { agents, node }: TaskRo
     agent,
     text: message,
     sender: { id: context.sender ?? (caller.peer as string) },
+    // Without a digest: after a restart a peer asks for a collected turn again under its first task's key, and perhaps with fewer of the messages.
     ...(key === undefined ? {} : { dedupKey: `mesh:${caller.peer}:${key}` }),
     options: {
       ...(freshSession === undefined ? {} : { freshSession }),
@@ -148,7 +150,7 @@ function asked({ body, headers, caller }: HttpRequest, { peers }: TaskRouteOptio
     peer,
     agent,
     message,
-    ...(key === undefined ? {} : { key: `http:${key}` }),
+    ...(key === undefined ? {} : { key: `http:${key}`, digest: digestOf([agent, message, freshSession, timeoutMinutes, context.channel, context.chatId]) }),
     options: {
       ...optionsOfCall(caller.task ?? {}),
       ...(freshSession === undefined ? {} : { freshSession }),
@@ -163,6 +165,8 @@ function keyOf({ "idempotency-key": key }: HttpRequest["headers"]): string | und
     throw svcError("SVC_MESH_KEY", `The header Idempotency-Key must have 1 to ${MOST_KEY} characters.`, { status: 400, field: "idempotency-key" });
   return key;
 }
+
+const digestOf = (asked: readonly unknown[]): string => createHash("sha256").update(JSON.stringify(asked)).digest("base64url");
 
 /** Returns the conversation of its newest task. Throws if there is none. */
 async function conversationOf({ channel = "", chatId = "" }: NonNullable<TaskBody["context"]>, { traces, agents }: TaskRouteOptions): Promise<PeerAnswerTo> {
@@ -208,11 +212,13 @@ export interface PeerTask {
   readonly agent: string;
   readonly message: string;
   readonly key?: string;
+  /** Of the request that the key stands for, where the caller has chosen the key. */
+  readonly digest?: string;
   readonly options?: Message["options"];
 }
 
 /** A task for an agent of a peer, as this daemon stores it. */
-export function messageTo(peer: string, { agent, message, key, options = {} }: PeerTask): Message {
+export function messageTo(peer: string, { agent, message, key, digest, options = {} }: PeerTask): Message {
   return {
     entry: "task",
     channel: CHANNEL,
@@ -220,6 +226,7 @@ export function messageTo(peer: string, { agent, message, key, options = {} }: P
     agent,
     text: message,
     ...(key === undefined ? {} : { dedupKey: `mesh-to:${peer}:${key}` }),
+    ...(digest === undefined ? {} : { dedupDigest: digest }),
     options,
     facts: { peer },
   };
