@@ -1,5 +1,6 @@
 import { reasonOf, type Schema, type TurnContext } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
+import { jsonIn } from "../../base/json-in.ts";
 import { schemaCheck } from "../../base/schema/schema-check.ts";
 
 /** Length to which an answer is truncated when the engine is retried without its session. */
@@ -32,26 +33,6 @@ export function readOutput(schema: Schema, answer: string): ReadOutput {
   const { instancePath = "", message = "has the wrong shape", params = {} } = check.errors(output)[0] ?? {};
   const key = (params as { additionalProperty?: string }).additionalProperty;
   return { finding: `${instancePath === "" ? "it" : instancePath.slice(1).replaceAll("/", ".")} ${message}${key === undefined ? "" : ` ('${key}')`}` };
-}
-
-function jsonIn(answer: string): unknown {
-  const text = answer.trim();
-  const from = text.search(/[{[]/);
-  const to = Math.max(text.lastIndexOf("}"), text.lastIndexOf("]")) + 1;
-  for (const part of [text, fenced(text), from === -1 ? undefined : text.slice(from, to)]) {
-    try {
-      if (part !== undefined) return JSON.parse(part);
-    } catch {
-      // Perhaps the next part is JSON.
-    }
-  }
-  return undefined;
-}
-
-/** What stands in the first fence. In two steps: a single pattern takes the cube of a text of empty lines. */
-function fenced(text: string): string | undefined {
-  const [, inside] = text.split(/```(?:json)?[^\S\n]*\n/, 2);
-  return inside?.split(/\n[^\S\n]*```/, 1)[0];
 }
 
 /** Returns the context of the correction: a session knows the rest; without one the answer is included. */
