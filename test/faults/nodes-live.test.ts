@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { post } from "../kit/kernel.ts";
 import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts";
 import { ask, type DaemonProcess, endDaemons, startDaemon, writeConfig } from "./daemon.harness.ts";
 
@@ -110,6 +111,11 @@ describe.skipIf(NO_POSTGRES !== undefined)(`growing answers of two daemons${NO_P
     expect(rows()).toBe("0");
     const second = await stream(other, "one two", "asked again", "key-again");
     await expect.poll(() => second.text, PATIENCE).toBe(`${here}: one`);
+    const another = { agent: "growing", message: "another", context: { channel: "http", chatId: "asked again" } };
+    expect(await post(`http://127.0.0.1:${other.port}`, "/task", another, { "idempotency-key": "key-again" })).toMatchObject({
+      status: 422,
+      body: { code: "SVC_TASK_KEY_REUSED" },
+    });
     reach(1);
     await expect.poll(() => second.reply, PATIENCE).toBe(`${here}: one two`);
     expect(first.text).toBe(`${here}: one two`);
