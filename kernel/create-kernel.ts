@@ -3,6 +3,7 @@
 import { createRequire } from "node:module";
 import { dirname } from "node:path";
 import { createActions } from "./actions/actions.ts";
+import { fail } from "./base/errors.ts";
 import { LIBRARIES } from "./capabilities/libraries.ts";
 import { createKernel as assemble } from "./core/boot/kernel.ts";
 import type { Kernel } from "./core/boot/kernel-api.ts";
@@ -14,6 +15,7 @@ import type { IsolationLimits } from "./isolation/isolation-limits.ts";
 import { Lanes } from "./lanes/lanes.ts";
 import { recover } from "./lanes/recover.ts";
 import { createJobs } from "./schedule/jobs.ts";
+import { whyNoPlugin } from "./sources/manifest.ts";
 
 /** Options of a program that embeds the kernel. Everything with an effect outside the process is off by default. */
 export interface KernelOptions extends Omit<CoreOptions, "limits"> {
@@ -69,7 +71,14 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
   };
 }
 
-/** Creates a kernel: reads and checks the configuration and imports the plugins it names. Throws `SVC_CONFIG_*` if the configuration is not valid. */
-export function createKernel({ limits: { isolation, ...limits } = {}, ...options }: KernelOptions): Promise<Kernel> {
+/**
+ * Creates a kernel: reads and checks the configuration and imports the plugins it names. Throws `SVC_CONFIG_*` if the configuration is not valid,
+ * `SVC_PLUGIN_VALUE` for an entry of `plugins` that is no plugin.
+ */
+export async function createKernel({ limits: { isolation, ...limits } = {}, ...options }: KernelOptions): Promise<Kernel> {
+  for (const [index, plugin] of (options.plugins ?? []).entries()) {
+    const reason = whyNoPlugin(plugin);
+    if (reason !== undefined) throw fail("SVC_PLUGIN_VALUE", { index, reason });
+  }
   return assemble({ ...options, limits }, isolation === undefined ? PARTS : partsWith(isolation));
 }

@@ -15,6 +15,8 @@ export const ERRORS = {
   SVC_PLUGIN_MANIFEST: [500, "{file} does not describe a plugin: {reason}."],
   SVC_PLUGIN_NOT_FOUND: [500, "The plugin '{plugin}' named in plugins is not installed; {next}."],
   SVC_PLUGIN_SHAPE: [500, "Plugin {plugin}: {file} has no default export made with definePlugin of the same kind and name."],
+  SVC_PLUGIN_VALUE: [500, "plugins[{index}] of createKernel {reason}."],
+  SVC_PLUGIN_LIFECYCLE: [500, "Plugin {plugin}: its setup returned {what}; it may return an object with the functions start, reload and stop, or nothing."],
   SVC_PLUGIN_KIND: [500, "Plugin {plugin} cannot be loaded: its kind {reason}."],
   SVC_PLUGIN_UNDECLARED: [
     403,

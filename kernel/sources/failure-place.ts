@@ -9,11 +9,17 @@ export type FailedPhase = "import" | "setup" | "start" | "reload";
 /** Describes a failure with its phase and its place in the plugin's own files: `setup: x is not a function (dist/index.js:12:9)`. */
 export function describeFailure(error: unknown, phase: FailedPhase, source: Source): string {
   const place = placeOf(error, source);
-  const reason = reasonOf(error);
+  const reason = `${reasonOf(error)}${phase === "setup" ? hintOf(error) : ""}`;
   // The kernel's own errors are complete: a missing file, a wrong declaration.
   if (phase === "import" && place === undefined) return reason;
   return `${phase}: ${reason}${place === undefined ? "" : ` (${place})`}`;
 }
+
+/** `ctx.hooks.inbund.tap(...)` is an error of JavaScript that names neither the hook nor the six that there are. */
+const hintOf = (error: unknown): string =>
+  error instanceof TypeError && error.message.endsWith("(reading 'tap')")
+    ? "; the hooks of ctx.hooks are inbound, route, assembleContext, dispatch, deliver and emit"
+    : "";
 
 /** Limit of a place, in characters, that a plugin's own process reported. */
 const LONGEST = 200;

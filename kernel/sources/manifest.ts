@@ -123,6 +123,19 @@ export const isKind = (value: unknown): value is Kind => PLUGIN_KINDS.includes(v
 /** Whether a value can be a plugin's name: lower-case letters, digits and `-`. */
 export const isName = (value: unknown): value is string => typeof value === "string" && NAME.test(value);
 
+/** Why a value that a program hands over is no plugin; undefined when it is one. Its kind is judged where it is loaded. */
+export function whyNoPlugin(value: unknown): string | undefined {
+  const { kind, name, capabilities, setup } = (value ?? {}) as Partial<Record<string, unknown>>;
+  if (typeof setup !== "function" || typeof kind !== "string")
+    return "is no plugin made with definePlugin; packages and files are named in 'plugins' of the configuration";
+  for (const [member, wrong] of [
+    ["name", CHECKS.name(name)],
+    ["capabilities", CHECKS.capabilities(capabilities)],
+  ] as const)
+    if (wrong !== undefined) return `cannot be used: its ${member} ${wrong}`;
+  return undefined;
+}
+
 /** Why a plugin of that kind cannot be taken; undefined when it can. */
 export const whyNoKind = (kind: unknown): string | undefined => CHECKS.kind(kind);
 

@@ -12,6 +12,7 @@ import { declaredJobs } from "../core/host/plugin-jobs.ts";
 import { registersOf, thingsOf } from "../core/host/registered.ts";
 import { createScope, disposeScope } from "../core/host/scope.ts";
 import { scopedEvents } from "../core/host/scoped-events.ts";
+import { requireActionSchemas } from "../sources/action-schemas.ts";
 import { checkPlugin, importPlugin, requireBuilt } from "../sources/code.ts";
 import { describeFailure, type FailedPhase } from "../sources/failure-place.ts";
 import type { Source } from "../sources/source.ts";
@@ -45,6 +46,7 @@ export async function observe(source: Source): Promise<Observed> {
     await inPhase("setup", source, async () =>
       inScope(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, source.folder), recordingContexts()))),
     );
+    requireActionSchemas(scope.id, scope.things.action);
     return {
       id: scope.id,
       version: source.version ?? plugin.version,

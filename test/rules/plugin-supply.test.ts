@@ -103,6 +103,16 @@ describe("a mistake in a plugin is told with its place", () => {
     }
   });
 
+  it.each(["./acts", "process:./acts"])("AUT-A9 a schema of an action that does not compile is told before any model is offered it: %s", async (entry) => {
+    const folder = await temporaryFolder();
+    const action = `ctx.provide.action({ name: "acts.now", description: "Acts.", input: { type: "objekt" }, output: { type: "object" }, timeoutMs: 1000, run: async () => ({}) });`;
+    write(folder, "acts", define("acts", action), {});
+    expect(await statusOf(folder, entry)).toMatchObject({
+      state: "failed",
+      reason: expect.stringMatching(/Plugin feature-acts provides the action acts\.now that cannot be used: the schema of its input does not compile/),
+    });
+  });
+
   it("AUT-A8 a start that takes too long is in the log", async () => {
     const folder = await temporaryFolder();
     const log = join(folder, "daemon.log");

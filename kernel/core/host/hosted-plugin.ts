@@ -1,6 +1,8 @@
 import { type Lifecycle, type Plugin, type PluginContext, withTimeout } from "@svc/sdk";
+import { requireActionSchemas } from "../../sources/action-schemas.ts";
 import { checkPlugin, requireBuilt } from "../../sources/code.ts";
 import { describeFailure, type FailedPhase } from "../../sources/failure-place.ts";
+import { lifecycleOf } from "../../sources/plugin-lifecycle.ts";
 import { isForeign, type Source } from "../../sources/source.ts";
 import type { PluginStatus } from "../boot/kernel-api.ts";
 import { call, inScope } from "./call.ts";
@@ -164,7 +166,8 @@ export async function setUpPlugin(
     const answer = await around(hosted, "setup", async () =>
       call({ scope, what: "setup", limitMs: limits.setupMs, run: () => plugin.setup(ctx) as unknown }, []),
     );
-    hosted.lifecycle = (answer ?? {}) as Lifecycle<never>;
+    hosted.lifecycle = lifecycleOf(hosted.id, answer);
+    if (isForeign(hosted.source)) requireActionSchemas(hosted.id, scope.things.action);
     usePrepared(scope, hosted.source);
     hosted.requireUndrifted?.(plugin.capabilities, registersOf(scope));
     // Its process may have been given up meanwhile.
