@@ -138,7 +138,7 @@ describe.each([["bwrap"], ["unshare"], [""]])("with '%s' alone on PATH an isolat
 
   it.skipIf(skipped)("SEC-S4 AUTH-16 trusts itself to no address of this machine in what it asks the daemon to fetch", async () => {
     const { act, port } = await attacked(await pathOf(tool));
-    for (const host of ["127.0.0.1", "localhost", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]", ...(LAN === undefined ? [] : [LAN])])
+    for (const host of ["127.0.0.1", "localhost", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:0:0]", "0.0.0.7", ...(LAN === undefined ? [] : [LAN])])
       expect(await act("plain.borrow", { url: `http://${host}:${port}/traces` }), host).toEqual({ code: "SVC_FETCH_ISOLATED" });
   });
 

@@ -15,7 +15,8 @@ function seenOnly(fetch: StreamingFetch, { network, section }: CapabilityScope):
   const seen = (origin: string) => {
     if (!URL.canParse(origin)) return false;
     const { protocol, hostname, port } = new URL(origin);
-    return isThisMachine(bare(hostname)) || isSeen(network, section, bare(hostname), Number(port) || (protocol === "https:" ? 443 : 80));
+    const isOwn = hostname === "localhost" || isThisMachine(bare(hostname));
+    return isOwn || isSeen(network, section, bare(hostname), Number(port) || (protocol === "https:" ? 443 : 80));
   };
   const checked = <Init extends FetchInit | FetchStreamInit>(init: Init): Init => ({ ...init, trustedOrigins: (init.trustedOrigins ?? []).filter(seen) });
   return Object.assign((url: string, init: FetchInit = {}) => fetch(url, checked(init)), {
