@@ -9,6 +9,7 @@ import { fail } from "../base/errors.ts";
 import { createLines } from "../capabilities/processes/lines.ts";
 import { importPlugin } from "../sources/code.ts";
 import { placeOf } from "../sources/failure-place.ts";
+import { lifecycleOf } from "../sources/plugin-lifecycle.ts";
 import type { Source } from "../sources/source.ts";
 import { type ChildContext, type ContextFacts, callOrigin, createChildContext, type Preloaded } from "./child-context.ts";
 import { createRegister, type Register } from "./child-register.ts";
@@ -120,7 +121,7 @@ async function setUp({ facts, mirror }: { readonly facts: ContextFacts; readonly
   register = createRegister(id, (on, args) => void peer.notify(on, args), need);
   context = createChildContext(facts, peer, loaded, need, register);
   context.mirror(mirror);
-  lifecycle = ((await (plugin as Plugin<never>).setup(context.context)) ?? {}) as Lifecycle<never>;
+  lifecycle = lifecycleOf(id, await (plugin as Plugin<never>).setup(context.context));
   register.close();
   const members = (["start", "stop", "reload"] as const).filter((member) => typeof lifecycle[member] === "function");
   return { registrations: register.registrations, lifecycle: members };

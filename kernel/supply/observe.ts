@@ -15,6 +15,7 @@ import { scopedEvents } from "../core/host/scoped-events.ts";
 import { requireActionSchemas } from "../sources/action-schemas.ts";
 import { checkPlugin, importPlugin, requireBuilt } from "../sources/code.ts";
 import { describeFailure, type FailedPhase } from "../sources/failure-place.ts";
+import { lifecycleOf } from "../sources/plugin-lifecycle.ts";
 import type { Source } from "../sources/source.ts";
 
 /** Description of a plugin, observed by running its `setup` against a host that only records. */
@@ -44,7 +45,7 @@ export async function observe(source: Source): Promise<Observed> {
   const scope = createScope(`${plugin.kind}-${plugin.name}`, () => {}, undefined, undefined, source.manifest, source.folder);
   try {
     await inPhase("setup", source, async () =>
-      inScope(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, source.folder), recordingContexts()))),
+      lifecycleOf(scope.id, await inScope(scope, () => plugin.setup(createContext(plugin, scope, sampleSection(plugin, source.folder), recordingContexts())))),
     );
     requireActionSchemas(scope.id, scope.things.action);
     return {

@@ -113,6 +113,15 @@ describe("a mistake in a plugin is told with its place", () => {
     });
   });
 
+  it.each(["./odd", "process:./odd"])("AUT-A9 a lifecycle that is none is told by its member: %s", async (entry) => {
+    const folder = await temporaryFolder();
+    write(folder, "odd", define("odd", "return { start: 5 };"));
+    expect(await statusOf(folder, entry)).toMatchObject({
+      state: "failed",
+      reason: expect.stringContaining("Plugin feature-odd: its setup returned a number as start; it may return an object"),
+    });
+  });
+
   it("AUT-A8 a start that takes too long is in the log", async () => {
     const folder = await temporaryFolder();
     const log = join(folder, "daemon.log");
