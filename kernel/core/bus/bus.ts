@@ -1,6 +1,6 @@
 import type { Envelope, Events, Publication } from "@svc/sdk";
 import { createClock, createEventIds, cutSummary, isEventId, isoTime } from "../../base/event-words.ts";
-import { frozen } from "../../base/frozen.ts";
+import { frozenObjects } from "../../base/frozen.ts";
 import { createRing } from "../../base/ring.ts";
 import { type EnvelopeFilter, passes } from "./filters.ts";
 import { createListeners } from "./listeners.ts";
@@ -83,7 +83,7 @@ export function createBus({ node, ringSize, onListenerError, now = Date.now }: B
     if (event.text !== undefined) envelope.text = event.text;
     if (event.data !== undefined) envelope.data = event.data;
     if (source !== undefined) envelope.source = source;
-    ring.push(frozen(envelope));
+    ring.push(frozenObjects(envelope));
     listeners.tell(envelope);
     return envelope;
   }
@@ -115,7 +115,7 @@ export function createBus({ node, ringSize, onListenerError, now = Date.now }: B
       if (envelope.node === node || foreign.has(envelope.id)) return false;
       foreign.add(envelope.id);
       if (foreign.size > FOREIGN_IDS) foreign.delete(foreign.values().next().value as string);
-      ring.push(frozen(envelope));
+      ring.push(frozenObjects(envelope));
       if (from !== "history") (from === undefined ? listeners : ofSiblings).tell(envelope);
       return true;
     },

@@ -90,7 +90,7 @@ describe("the six hooks", () => {
     const failures: string[] = [];
     const writes = (hook: HookName) =>
       tap(scope(`feature-${hook}`), hook, (given: { text: string; layers: unknown[]; data: { a: number } }) => {
-        if (hook === "assembleContext") given.layers.push("mine");
+        if (hook === "assembleContext") given.layers = ["mine"];
         else if (hook === "emit") given.data.a = 2;
         else given.text = "mine";
       });

@@ -13,7 +13,7 @@ import {
 } from "@svc/sdk";
 import type * as Tapable from "tapable";
 import { fail } from "../../base/errors.ts";
-import { frozen } from "../../base/frozen.ts";
+import { eachFrozen, frozenObjects } from "../../base/frozen.ts";
 import { fitsHook } from "../../base/hook-answers.ts";
 import { isPromise } from "../../base/promise.ts";
 import { abandon } from "./abandon.ts";
@@ -109,7 +109,7 @@ function bail<A extends unknown[], R>(taps: readonly Tap[], onFailure: OnFailure
     const asked = prepare<R | undefined>(tap, onFailure);
     hook.tapAsync(named(tap), (args, run, done) => ask(asked, args, run, undefined, done as unknown as Done<R | undefined>));
   }
-  return (args, run) => answered<R | undefined>((done) => hook.callAsync(frozen(args), run, done as never));
+  return (args, run) => answered<R | undefined>((done) => hook.callAsync(eachFrozen(args), run, done as never));
 }
 
 function waterfall<T, A extends unknown[]>(taps: readonly Tap[], onFailure: OnFailure): (value: T, args: A, run: HookRun) => MaybePromise<T> {
@@ -117,9 +117,9 @@ function waterfall<T, A extends unknown[]>(taps: readonly Tap[], onFailure: OnFa
   const hook = new AsyncSeriesWaterfallHook<[T, A, HookRun]>(["value", "args", "run"]);
   for (const tap of taps) {
     const asked = prepare<T>(tap, onFailure);
-    hook.tapAsync(named(tap), (value, args, run, done) => ask(asked, [frozen(value), ...args], run, value as T, done as unknown as Done<T>));
+    hook.tapAsync(named(tap), (value, args, run, done) => ask(asked, [frozenObjects(value), ...args], run, value as T, done as unknown as Done<T>));
   }
-  return (value, args, run) => answered<T>((done) => hook.callAsync(value as never, frozen(args), run, done as never));
+  return (value, args, run) => answered<T>((done) => hook.callAsync(value as never, eachFrozen(args), run, done as never));
 }
 
 /** Converts a callback into a value or a promise: returns or throws if `start` calls it before it returns, else promises. */
