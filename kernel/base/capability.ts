@@ -6,7 +6,7 @@ import type { ProtectedDeps } from "./protected-files.ts";
 /** The plugin that a capability is made for. */
 export interface CapabilityScope {
   readonly id: string;
-  /** Its section of the configuration, as it was set up with. */
+  /** Its section of the configuration: another one after a reload. */
   readonly section: unknown;
   /** The hosts that its manifest names, where it names any. */
   readonly network?: readonly string[];

@@ -194,7 +194,9 @@ describe("what of the context an isolated plugin has", () => {
       {
         name: "supple",
         ...section("supple"),
-        setup: `let { word } = ctx.config; ${action("supple.word", "return word;")} return { reload: async (config) => { word = config.word; } };`,
+        capabilities: ["fetch"],
+        setup: `let { word } = ctx.config; ${action("supple.word", "return word;")}
+          ${action("supple.ask", 'return ctx.fetch("http://[::2]:9/", { trustedOrigins: ["http://[::2]:9"], timeoutMs: 50 }).catch(({ code }) => code);')} return { reload: async (config) => { word = config.word; } };`,
       },
       { name: "stiff", ...section("stiff"), setup: action("stiff.word", "return ctx.config.word;") },
     ];
@@ -219,9 +221,14 @@ describe("what of the context an isolated plugin has", () => {
       const pid = (name: string) => statusOf(kernel, `feature-${name}`).isolation?.pid;
       const before = { supple: pid("supple"), stiff: pid("stiff") };
       expect([await word("supple"), await word("stiff")]).toEqual(["one", "one"]);
-      write("two");
+      // No route leads there: whether it is tried is what counts.
+      const asked = async () => (await actions!.run("supple.ask", {}, { door: "cli" })).output;
+      expect(await asked()).toBe("SVC_FETCH_BLOCKED");
+      const two = "http://[::2]:9";
+      write(two);
       expect(await kernel.reload()).toMatchObject({ failed: [] });
-      expect([await word("supple"), await word("stiff")]).toEqual(["two", "two"]);
+      expect([await word("supple"), await word("stiff")]).toEqual([two, two]);
+      expect(await asked()).toMatch(/^SVC_FETCH_(?!BLOCKED)/);
       expect(pid("supple")).toBe(before.supple);
       expect(pid("stiff")).not.toBe(before.stiff);
     } finally {

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { definePlugin, type Plugin, type Spawn } from "@svc/sdk";
 import { expect, it } from "vitest";
+import { ownPrograms } from "../kit/own-programs.ts";
 import { get, guarded, send } from "./auth.harness.ts";
 
 it("what another daemon answers is data here: no page and no script of its dashboard is one of ours", async () => {
@@ -27,23 +27,12 @@ it("what another daemon answers is data here: no page and no script of its dashb
 });
 
 it("AUTH-09 OPS-06 a program that the daemon started gets through to no other daemon: there it would be the operator", async () => {
-  let start: Spawn | undefined;
-  const engine = definePlugin({
-    kind: "feature",
-    name: "engine",
-    version: "1.0.0",
-    svc: "^0.1.0",
-    capabilities: ["spawn"],
-    setup(ctx) {
-      start = ctx.spawn;
-    },
-  }) as Plugin<never>;
+  const { plugin, run } = ownPrograms();
   const far = await guarded({ dashboard: { token: "the-far-bearer" } });
   const daemons = [{ name: "far", url: far.daemon, dashboardUrl: far.dashboard, dashboardToken: "the-far-bearer" }];
-  const at = await guarded({ dashboard: { daemons }, plugins: [engine] });
+  const at = await guarded({ dashboard: { daemons }, plugins: [plugin] });
   const asks = "fetch(process.argv[1], { method: process.argv[2] }).then((answer) => console.log(answer.status))";
-  const own = async (method: string, path: string) =>
-    (await (start as Spawn)(process.execPath, ["-e", asks, `${at.dashboard}/api/via/far/${path}`, method], { cwd: process.cwd() }).ended).stdout.trim();
+  const own = (method: string, path: string) => run(process.execPath, ["-e", asks, `${at.dashboard}/api/via/far/${path}`, method]);
   expect(await own("POST", "api/admin/tokens")).toBe("403");
   expect(await own("GET", "api/admin/settings")).toBe("403");
   // A person of this machine gets through.

@@ -11,12 +11,12 @@ export function fetchCapability(): LoadedCapability<StreamingFetch> {
 }
 
 /** Of the origins that an isolated plugin calls trusted, those are that the operator has seen. Those of this machine are refused by their own error. */
-function seenOnly(fetch: StreamingFetch, { network, section }: CapabilityScope): StreamingFetch {
+function seenOnly(fetch: StreamingFetch, scope: CapabilityScope): StreamingFetch {
   const seen = (origin: string) => {
     if (!URL.canParse(origin)) return false;
     const { protocol, hostname, port } = new URL(origin);
     const isOwn = hostname === "localhost" || isThisMachine(bare(hostname));
-    return isOwn || isSeen(network, section, bare(hostname), Number(port) || (protocol === "https:" ? 443 : 80));
+    return isOwn || isSeen(scope.network, scope.section, bare(hostname), Number(port) || (protocol === "https:" ? 443 : 80));
   };
   const checked = <Init extends FetchInit | FetchStreamInit>(init: Init): Init => ({ ...init, trustedOrigins: (init.trustedOrigins ?? []).filter(seen) });
   return Object.assign((url: string, init: FetchInit = {}) => fetch(url, checked(init)), {

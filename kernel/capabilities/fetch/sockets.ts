@@ -28,14 +28,24 @@ const TIMEOUT_MS = 15_000;
 
 /** The capability `sockets`. */
 export const socketsCapability = (): LoadedCapability<Sockets> => ({
-  make: ({ id, signal, network, section, isolated }) => createSockets({ plugin: id, signal, hosts: network, section, isolated }),
+  make: (scope) =>
+    createSockets({
+      plugin: scope.id,
+      signal: scope.signal,
+      hosts: scope.network,
+      isolated: scope.isolated,
+      get section() {
+        return scope.section;
+      },
+    }),
 });
 
 /**
  * The sockets of one plugin, guarded as fetch is: an address is checked as it is written and as its name resolves, on the connection,
  * which then goes to the very address that was checked.
  */
-export function createSockets({ plugin, signal, hosts, section, isolated = false, resolve = systemResolve }: SocketsOptions): Sockets {
+export function createSockets(options: SocketsOptions): Sockets {
+  const { plugin, signal, hosts, isolated = false, resolve = systemResolve } = options;
   const mayTrust = (address: string) => !isolated || !isThisMachine(address);
   const guarded = lookupWith(resolve, isPublicAddress, "SVC_SOCKET_BLOCKED");
   const trusted = lookupWith(resolve, mayTrust, "SVC_SOCKET_ISOLATED");
@@ -44,11 +54,11 @@ export function createSockets({ plugin, signal, hosts, section, isolated = false
     const { port, tls, trustedHosts = [] } = to;
     const host = bare(String(to.host));
     if (host === "" || !Number.isInteger(port) || port < 1 || port > 65_535) throw fail("SVC_SOCKET_TARGET", { plugin });
-    requireNamed(plugin, hosts, section, host, port);
+    requireNamed(plugin, hosts, options.section, host, port);
     const at = written(host, port);
     const named = trustedHosts.some((one) => one.toLowerCase() === at.toLowerCase());
     if (isIP(host) !== 0 && named && !mayTrust(host)) throw fail("SVC_SOCKET_ISOLATED", { host: at });
-    const trust = named && (!isolated || isSeen(hosts, section, host, port));
+    const trust = named && (!isolated || isSeen(hosts, options.section, host, port));
     if (isIP(host) !== 0 && !trust && !isPublicAddress(host)) throw fail("SVC_SOCKET_BLOCKED", { host: at });
     const target = { host, port, lookup: trust ? trusted : guarded };
     if (tls === undefined || tls === false) return opened(() => openTcp(target), "connect", at, to);

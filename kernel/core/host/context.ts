@@ -16,11 +16,14 @@ export interface ContextDeps extends ProvideDeps {
 /** A scope as capabilities see it. */
 export function pluginScope(scope: Scope, need: RequireCapability, section: unknown = {}, isolated = false): PluginScope {
   const { id, network, abort } = scope;
+  scope.section = section;
   return {
     id,
     scope,
     need,
-    section,
+    get section() {
+      return scope.section;
+    },
     isolated,
     ...(network === undefined ? {} : { network }),
     signal: abort.signal,

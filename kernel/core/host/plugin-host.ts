@@ -292,6 +292,8 @@ class PluginHost implements Host {
     }
     try {
       const config = (section ?? emptySection(one.plugin?.config?.schema)) as never;
+      // It may connect at once to what its section names now.
+      scope.section = config;
       await during(one, async () => call({ scope, what: "reload", limitMs: this.#limits.startMs, run: () => lifecycle.reload?.(config) }, []));
       one.section = section;
     } catch (error) {

@@ -58,6 +58,8 @@ export interface Scope {
   readonly network?: readonly string[];
   /** The folder of the plugin's package, where it has one. */
   readonly home?: string;
+  /** The plugin's section of the configuration, as it was set up or reloaded with last. */
+  section?: unknown;
   /** The plugin's description of its routes' answers. */
   answers?: Plugin<never>["answers"];
   /** Run, newest first, when the scope is disposed: listeners, jobs, children. */
