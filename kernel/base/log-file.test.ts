@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createLog } from "./log.ts";
+import { openLogFile, writeLine } from "./log-file.ts";
 
 let folder: string;
 let file: string;
@@ -51,4 +52,11 @@ it("an open file goes on where it is and counts what it holds", async () => {
   for (let n = 0; n < 12; n += 1) createLog({ destination: file, secrets: () => [], limits }).info({ n }, "y".repeat(100_000));
   expect((await readdir(join(folder, "deep"))).sort()).toEqual(["daemon.log", "daemon.log.1"]);
   expect([`${file}.1`, file].flatMap(numbersIn)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+});
+
+it("FAULT-09 a line that cannot be written is lost and ends nothing, and the next one that can be is in the file", () => {
+  const log = openLogFile("/dev/full", () => ({ logMegabytes: 10, logFiles: 3 }));
+  for (let n = 0; n < 100; n += 1) log.write(`${n}\n`);
+  log.reopen();
+  expect(writeLine(99_999, "no such descriptor\n")).toBe(false);
 });

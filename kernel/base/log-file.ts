@@ -1,6 +1,6 @@
-import { readdirSync, renameSync, rmSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
+import { closeSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { codeOf } from "@svc/sdk";
 
 /** Limits of a log file's size, and of the number of files with the current one. Read when they matter: a reload may change them. */
 export interface LogLimits {
@@ -17,34 +17,59 @@ export function readLogLimits(config: Readonly<Record<string, unknown>>): LogLim
 /** Where lines go: a file that is rotated by its size. */
 export interface LogFile {
   write(line: string): void;
-  flushSync(): void;
   /** Reopens the file after a rotation (as by logrotate), so that lines go to a new one. */
   reopen(): void;
 }
 
 const MEGABYTE = 1_048_576;
 
+/** A pipe whose reader is slow is waited for so often, 10 ms each time: a second. */
+const MOST_WAITS = 100;
+
+/**
+ * Writes a line whole to a descriptor, before it returns. False where it cannot: on a full disk, or where the reader has gone. A line of the log that
+ * is lost must not end the daemon.
+ */
+export function writeLine(descriptor: number, line: string): boolean {
+  const bytes = Buffer.from(line);
+  for (let at = 0, waits = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(descriptor, bytes, at);
+    } catch (error) {
+      if (codeOf(error) !== "EAGAIN" || ++waits > MOST_WAITS) return false;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
+  }
+  return true;
+}
+
 /** Lines are in the file when `write` returns. `<file>.1` is the one before, `.2` the one before that. Mode 0600; folders are made. */
 export function openLogFile(file: string, limits: () => LogLimits): LogFile {
-  const { pino } = createRequire(import.meta.url)("pino") as typeof import("pino");
-  const sink = pino.destination({ dest: file, sync: true, mkdir: true, mode: 0o600 });
+  mkdirSync(dirname(file), { recursive: true });
+  const open = () => openSync(file, "a", 0o600);
+  let descriptor = open();
   let bytes = sizeOf(file);
+  /** Where it cannot be opened anew, lines go on to the file that is open. */
+  function reopen(): void {
+    try {
+      const former = descriptor;
+      descriptor = open();
+      closeSync(former);
+    } catch {
+      // As above.
+    }
+    bytes = sizeOf(file);
+  }
   return {
     write(line) {
       const length = Buffer.byteLength(line);
       if (bytes > 0 && bytes + length > limits().logMegabytes * MEGABYTE) {
         rotate(file, limits().logFiles);
-        sink.reopen();
-        bytes = sizeOf(file);
+        reopen();
       }
-      bytes += length;
-      sink.write(line);
+      if (writeLine(descriptor, line)) bytes += length;
     },
-    flushSync: () => sink.flushSync(),
-    reopen() {
-      sink.reopen();
-      bytes = sizeOf(file);
-    },
+    reopen,
   };
 }
 

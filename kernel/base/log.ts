@@ -2,13 +2,11 @@ import { createRequire } from "node:module";
 import type { Writable } from "node:stream";
 import type { Log } from "@svc/sdk";
 import { CONTROLS } from "./control-characters.ts";
-import { type LogLimits, openLogFile, readLogLimits } from "./log-file.ts";
+import { type LogLimits, openLogFile, readLogLimits, writeLine } from "./log-file.ts";
 
 /** The kernel's log, and one child for each room and plugin. */
 export interface RootLog extends Log {
   child(id: string): RootLog;
-  /** Everything written so far has left the process. */
-  flush(): void;
   /** Reopens the log file after a rotation; no effect if lines do not go to a file. */
   reopen(): void;
 }
@@ -70,7 +68,7 @@ function patternOf(secrets: Iterable<string>): RegExp | undefined {
   return new RegExp(longestFirst.map((form) => form.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")).join("|"), "g");
 }
 
-const SILENT: RootLog = { debug() {}, info() {}, warn() {}, error() {}, flush() {}, reopen() {}, child: () => SILENT };
+const SILENT: RootLog = { debug() {}, info() {}, warn() {}, error() {}, reopen() {}, child: () => SILENT };
 
 /** Structured lines through pino, scrubbed as the last step before they leave. */
 export function createLog({ level = "info", destination, pretty = false, secrets, limits = () => readLogLimits({}) }: LogOptions): RootLog {
@@ -78,18 +76,14 @@ export function createLog({ level = "info", destination, pretty = false, secrets
   // Loaded here and not at the top: a kernel embedded without a log does not pay for it.
   const { pino } = createRequire(import.meta.url)("pino") as typeof import("pino");
   const file = typeof destination === "string" && destination !== "stderr" ? openLogFile(destination, limits) : undefined;
-  const sink = file ?? (typeof destination === "string" ? pino.destination({ dest: 2, sync: true }) : destination);
+  const sink = file ?? (typeof destination === "string" ? { write: (line: string) => writeLine(2, line) } : destination);
   const scrub = createScrubber(secrets);
   const write = (line: string): void => {
     const clean = scrub(line);
     sink.write(pretty ? forPeople(clean) : escapeControls(clean));
   };
   const root = pino({ level, base: null, redact: { paths: SECRET_FACTS, censor: "***" }, serializers: { err: describeError } }, { write });
-  return wrap(
-    root,
-    () => ("flushSync" in sink ? sink.flushSync() : undefined),
-    () => file?.reopen(),
-  );
+  return wrap(root, () => file?.reopen());
 }
 
 /** The part of a configuration that the log reads, again whenever it may have changed. */
@@ -108,7 +102,7 @@ export function logOf(given: RootLog | Omit<LogOptions, "secrets" | "limits"> | 
 
 type PinoLogger = import("pino").Logger;
 
-function wrap(logger: PinoLogger, flush: () => void, reopen: () => void): RootLog {
+function wrap(logger: PinoLogger, reopen: () => void): RootLog {
   const write = (level: "debug" | "info" | "warn" | "error") => (facts: object | string, text?: string) =>
     typeof facts === "string" ? logger[level](facts) : logger[level](facts instanceof Error ? { err: facts } : facts, text);
   return {
@@ -116,9 +110,8 @@ function wrap(logger: PinoLogger, flush: () => void, reopen: () => void): RootLo
     info: write("info"),
     warn: write("warn"),
     error: write("error"),
-    flush,
     reopen,
-    child: (id) => wrap(logger.child({ plugin: id }), flush, reopen),
+    child: (id) => wrap(logger.child({ plugin: id }), reopen),
   };
 }
 

@@ -209,7 +209,6 @@ describe("an isolated plugin that breaks or shouts and lives on", () => {
       debug: () => {},
       warn: () => {},
       error: () => {},
-      flush: () => {},
       reopen: () => {},
       child: () => log,
       info: (_facts: object | string, text?: string) => void lines.push(String(text)),
