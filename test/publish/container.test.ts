@@ -1,13 +1,12 @@
-import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { instructions } from "./containerfile.ts";
 import { Containers, containersMissing, type Outcome } from "./containers.ts";
-import { registryMissing, startRegistry } from "./registry.ts";
-import { packRelease, publish } from "./release.harness.ts";
+import { registryMissing } from "./registry.ts";
+import type { Released } from "./released.ts";
 
 const FILE = join(ROOT, "cli/container/Containerfile");
 const missing = registryMissing() ?? (await containersMissing());
@@ -39,16 +38,12 @@ describe.skipIf(missing !== undefined)("the container, on Debian, without privil
         .map((word) => (word.endsWith("/Containerfile") ? FILE : word)),
     );
 
-  beforeAll(async () => {
+  beforeAll(() => {
     const home = mkdtempSync(join(tmpdir(), "svc-container-"));
     ends.push(async () => rmSync(home, { recursive: true, force: true }));
-    const uplink = execFileSync("npm", ["config", "get", "registry"], { encoding: "utf8" }).trim();
-    const registry = await startRegistry(join(home, "registry"), uplink);
-    ends.push(() => registry.stop());
-    await publish(registry, packRelease(join(home, "packed")));
-    containers = new Containers(join(home, "containers"), registry.address);
+    containers = new Containers(join(home, "containers"), (inject("released") as Released).address);
     ends.push(() => containers.close());
-  }, 240_000);
+  });
   afterAll(async () => {
     for (const end of ends.splice(0).reverse()) await end();
   });

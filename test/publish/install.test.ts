@@ -1,15 +1,16 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SDK_VERSION } from "@svc/sdk";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from "vitest";
 import { FRIEND, startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
 import { talk } from "../cli/talk.harness.ts";
 import { freePort } from "../kit/free-port.ts";
 import { NO_BROWSER, openBrowser } from "../ui/kit/browser.ts";
 import { type Registry, registryMissing, startRegistry } from "./registry.ts";
-import { asVersion, bytesBelow, filesBelow, type Machine, nodeOf, openMachine, type Packed, packRelease, publish } from "./release.harness.ts";
+import { asVersion, bytesBelow, filesBelow, type Machine, nodeOf, openMachine, type Packed, publish } from "./release.harness.ts";
+import type { Released } from "./released.ts";
 
 const missing = registryMissing() ?? (nodeOf(24) === undefined ? "there is no Node.js 24 here (npm ci --prefix test/publish/registry)" : undefined);
 if (missing !== undefined) console.warn(`The installation is not tried: ${missing}`);
@@ -26,17 +27,18 @@ const TOKEN = "4242:install";
 describe.skipIf(missing !== undefined)("an installation without a clone", () => {
   let registry: Registry;
   let machine: Machine;
-  let packed: Packed[];
+  let packed: readonly Packed[];
   const ends: (() => Promise<unknown>)[] = [];
 
   beforeAll(async () => {
     const home = mkdtempSync(join(tmpdir(), "svc-install-"));
     ends.push(async () => rmSync(home, { recursive: true, force: true }));
-    const uplink = execFileSync("npm", ["config", "get", "registry"], { encoding: "utf8" }).trim();
-    registry = await startRegistry(join(home, "registry"), uplink);
+    const released = inject("released") as Released;
+    ({ packed } = released);
+    // One of its own, to which later releases are published.
+    cpSync(released.folder, join(home, "registry"), { recursive: true });
+    registry = await startRegistry(join(home, "registry"), released.uplink);
     ends.push(() => registry.stop());
-    packed = packRelease(join(home, "packed"));
-    await publish(registry, packed);
     machine = openMachine(home, registry, nodeOf(24) as string);
     ends.push(() => machine.svc("daemon", "stop", "--now"));
     await machine.npm("install", "--global", "@svc/cli");

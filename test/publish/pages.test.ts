@@ -1,12 +1,13 @@
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { tracked } from "../house/house.ts";
 import { readPage } from "./page.ts";
-import { type Registry, registryMissing, startRegistry } from "./registry.ts";
-import { type Machine, nodeOf, openMachine, type Packed, packRelease, publish } from "./release.harness.ts";
+import { registryMissing } from "./registry.ts";
+import { type Machine, nodeOf, openMachine } from "./release.harness.ts";
+import type { Released } from "./released.ts";
 
 const missing = registryMissing() ?? (nodeOf(24) === undefined ? "there is no Node.js 24 here (npm ci --prefix test/publish/registry)" : undefined);
 if (missing !== undefined) console.warn(`The pages are not tried: ${missing}`);
@@ -22,26 +23,15 @@ it("few blocks of the pages are not run as they stand there, each for a reason",
 });
 
 describe.skipIf(missing !== undefined)("each command of a page, top to bottom, in an empty folder of a machine that has only Node.js", () => {
-  const ends: (() => Promise<unknown>)[] = [];
   let home: string;
-  let registry: Registry;
-  let packed: Packed[];
-  beforeAll(async () => {
+  beforeAll(() => {
     home = mkdtempSync(join(tmpdir(), "svc-pages-"));
-    ends.push(async () => rmSync(home, { recursive: true, force: true }));
-    const uplink = execFileSync("npm", ["config", "get", "registry"], { encoding: "utf8" }).trim();
-    registry = await startRegistry(join(home, "registry"), uplink);
-    ends.push(() => registry.stop());
-    packed = packRelease(join(home, "packed"));
-    await publish(registry, packed);
-  }, 240_000);
-  afterAll(async () => {
-    for (const end of ends.splice(0).reverse()) await end();
   });
+  afterAll(() => rmSync(home, { recursive: true, force: true }));
 
   it.each(withCommands)("%s", async (path) => {
     const { script, files } = readPage(path);
-    const machine = openMachine(mkdtempSync(join(home, "machine-")), registry, nodeOf(24) as string);
+    const machine = openMachine(mkdtempSync(join(home, "machine-")), inject("released") as Released, nodeOf(24) as string);
     const blocks = join(machine.home, "blocks");
     mkdirSync(blocks);
     for (const [name, text] of Object.entries(files)) writeFileSync(join(blocks, name), text);

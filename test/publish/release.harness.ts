@@ -124,7 +124,7 @@ export interface Machine {
 }
 
 /** `node` runs npm and everything that is installed. */
-export function openMachine(home: string, registry: Registry, node: string): Machine {
+export function openMachine(home: string, registry: Pick<Registry, "address">, node: string): Machine {
   const prefix = join(home, "prefix");
   const folder = join(home, "bots");
   const bin = join(home, "bin");

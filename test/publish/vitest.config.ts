@@ -5,6 +5,7 @@ export default defineConfig({
   test: {
     reporters: ["default", new TellRetries()],
     include: ["test/publish/*.test.ts"],
+    globalSetup: ["test/publish/released.ts"],
     // Real processes on a shared machine: a test that fails once is run again there, and says so.
     retry: process.env.CI === "true" ? 2 : 0,
     // As in the configuration of the other tests: the default of a second would judge the machine.
