@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import type { CommandGroup, Manifest } from "@svc/sdk";
 import { APART, groupApart } from "./apart.ts";
 import type { GroupEntry } from "./group.ts";
-import { kernelCode } from "./kernel-code.ts";
+import { offlineCode } from "./kernel-code.ts";
 
 /** A package folder that holds a plugin. */
 export interface Listed {
@@ -91,7 +91,7 @@ export function pluginGroups(file: string): GroupEntry[] {
       plugin: { id: `${manifest.kind}-${manifest.name}`, loaded: whenLoaded(manifest, folder) },
       async load() {
         if (pkg !== undefined || path !== undefined) {
-          const { importFile, readManifest, readPins, requirePinned } = kernelCode();
+          const { importFile, readManifest, readPins, requirePinned } = offlineCode();
           if (pkg !== undefined) await requirePinned(pkg, folder, await readPins(join(dirname(file), ".svc")));
           // Refuses a module that lies outside of its package.
           readManifest(folder, "package");

@@ -4,7 +4,7 @@ import { firstParty } from "./catalog.ts";
 import type { Cli } from "./cli.ts";
 import { coded, fail } from "./errors.ts";
 import { NO_DAEMON } from "./exit.ts";
-import { kernelCode } from "./kernel-code.ts";
+import { offlineCode } from "./kernel-code.ts";
 
 /** The daemon's handling of a change. */
 export interface Verdict {
@@ -40,7 +40,7 @@ const optionsOf = (cli: Pick<Place, "file" | "dataFolder">) => ({
 
 /** Open svc.json for reading. */
 export async function openFile(cli: Pick<Place, "file" | "dataFolder">): Promise<Editor> {
-  const { openEditor } = kernelCode();
+  const { openEditor } = offlineCode();
   return openEditor(optionsOf(cli));
 }
 
@@ -59,7 +59,7 @@ export interface Changed {
  * called again if another editor saves the file meanwhile. The change takes effect with `putInForce`.
  */
 export async function changeFile(cli: Place, edit: (editor: Editor) => void | Promise<void>, options: { readonly backup?: boolean } = {}): Promise<Changed> {
-  const { editFile } = kernelCode();
+  const { editFile } = offlineCode();
   return editFile(optionsOf(cli), edit, options);
 }
 

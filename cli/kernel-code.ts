@@ -1,7 +1,10 @@
 import { createRequire } from "node:module";
 
-/**
- * Loads the kernel into this process, for the commands that need it. Required, not imported: `import()` reads each of its 250 files on another thread,
- * which costs a command 40 ms.
- */
-export const kernelCode = (): typeof import("@svc/kernel") => createRequire(import.meta.url)("@svc/kernel");
+// Required, not imported: `import()` reads each of the 250 files on another thread, which costs a command 40 ms.
+const require = createRequire(import.meta.url);
+
+/** Loads the kernel into this process, for the commands that create one. */
+export const kernelCode = (): typeof import("@svc/kernel") => require("@svc/kernel");
+
+/** Loads what reads and changes svc.json and its packages: half of the kernel. */
+export const offlineCode = (): typeof import("@svc/kernel/offline") => require("@svc/kernel/offline");

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { ObjectSchema } from "@svc/sdk";
 import { firstParty } from "./catalog.ts";
 import type { Cli } from "./cli.ts";
-import { kernelCode } from "./kernel-code.ts";
+import { offlineCode } from "./kernel-code.ts";
 
 const NAME = "svc.schema.json";
 
@@ -11,13 +11,13 @@ export const SCHEMA_REFERENCE = `./.svc/${NAME}`;
 
 /** All settings of the core and of the plugins that are here. */
 export async function knownSettings(cli: Cli): Promise<ObjectSchema> {
-  const { configurationSchema } = kernelCode();
+  const { configurationSchema } = offlineCode();
   return configurationSchema({ file: cli.file, dataFolder: cli.dataFolder, known: firstParty().map(({ folder }) => folder), env: process.env });
 }
 
 /** The JSON schema of svc.json as editors read it. */
 export async function schemaForEditors(cli: Cli): Promise<unknown> {
-  const { editorSchema } = kernelCode();
+  const { editorSchema } = offlineCode();
   return editorSchema(await knownSettings(cli));
 }
 

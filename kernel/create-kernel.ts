@@ -1,16 +1,14 @@
 /* The assembling file: hands each room to the core, which knows them as ports. No other file sees all of them. */
 
-import { createRequire } from "node:module";
-import { dirname } from "node:path";
 import { createActions } from "./actions/actions.ts";
 import { fail } from "./base/errors.ts";
-import { LIBRARIES } from "./capabilities/libraries.ts";
 import { createKernel as assemble } from "./core/boot/kernel.ts";
 import type { Kernel } from "./core/boot/kernel-api.ts";
 import type { KernelParts } from "./core/boot/kernel-parts.ts";
 import type { CoreOptions } from "./core/boot/options.ts";
 import type { PhaseLimits } from "./core/host/hosted-plugin.ts";
 import { createDeliveries } from "./delivery/deliveries.ts";
+import { hostParts } from "./host-parts.ts";
 import type { IsolationLimits } from "./isolation/isolation-limits.ts";
 import { Lanes } from "./lanes/lanes.ts";
 import { recover } from "./lanes/recover.ts";
@@ -23,17 +21,6 @@ export interface KernelOptions extends Omit<CoreOptions, "limits"> {
   readonly limits?: Partial<PhaseLimits> & { readonly isolation?: Partial<IsolationLimits> };
 }
 
-/** The default store: a package of its own, resolved beside the kernel and not among its dependencies. */
-const DEFAULT_STORE = "@svc/store-sqlite";
-
-function findDefaultStore(): string | undefined {
-  try {
-    return dirname(createRequire(import.meta.url).resolve(`${DEFAULT_STORE}/package.json`));
-  } catch {
-    return undefined;
-  }
-}
-
 /** The rooms, each loaded when it is first needed. */
 export const PARTS: KernelParts = partsWith({});
 
@@ -43,12 +30,7 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
       const [{ openServing }, owners] = await Promise.all([import("./http/serving.ts"), import("./isolation/own-sockets.ts")]);
       return { load: () => import("./http/index.ts"), open: (deps) => openServing(deps, owners) };
     },
-    async isolation() {
-      const { isolate } = await import("./isolation/isolate.ts");
-      return { isolate: (source, deps) => isolate(source, { ...deps, limits: { ...deps.limits, ...isolationLimits } }) };
-    },
-    integrity: () => import("./supply/integrity.ts"),
-    quarantine: () => import("./supply/quarantine.ts"),
+    ...hostParts(isolationLimits),
     exposures: () => import("./editor/exposure.ts"),
     settings: () => import("./editor/plugin-settings.ts"),
     status: () => import("./status/index.ts"),
@@ -61,13 +43,11 @@ function partsWith(isolationLimits: Partial<IsolationLimits>): KernelParts {
       };
     },
     media: () => import("./media/fetch-media.ts"),
-    defaultStore: { package: DEFAULT_STORE, find: findDefaultStore },
     delivery: { createDeliveries },
     work: { createWork: (worker, { deps }) => new Lanes(worker, (ops) => deps.store.commit(ops)), recover: (deps) => recover(deps) },
     sharedWork: async () => (await import("./lanes/shared-work.ts")).sharedWork(),
     actions: { createActions, tools: () => import("./actions/agent-tools.ts") },
     schedule: { createJobs },
-    capabilities: { rows: LIBRARIES, sweep: () => import("./capabilities/processes/sweep.ts") },
   };
 }
 

@@ -1,10 +1,11 @@
-/* The editor as programs use it: with the rooms that importing plugins needs. */
+/* The editor as programs use it: with the rooms that importing plugins needs, and none of a running kernel. */
 
-import { PARTS } from "./create-kernel.ts";
 import * as editor from "./editor/editor.ts";
 import * as settings from "./editor/file-settings.ts";
 import * as stores from "./editor/find-store.ts";
-import * as rehearsal from "./editor/rehearse.ts";
+import { hostParts } from "./host-parts.ts";
+
+const PARTS = hostParts({});
 
 /** The path of a configuration file, and the options to load its plugins. */
 export type EditorOptions = Omit<editor.EditorDeps, "parts">;
@@ -23,7 +24,5 @@ export const configurationSchema = (options: EditorOptions) => editor.configurat
 /** Creates `ctx.settings` with `all-settings` for a program other than the daemon; `reload` asks the daemon of the file to apply a change. */
 export const fileSettings = (options: EditorOptions, ...how: Rest<Parameters<typeof settings.fileSettings>>) =>
   settings.fileSettings({ ...options, parts: PARTS }, ...how);
-/** Reads, checks and sets up like a start, in memory, and asks the engines whether they are usable. */
-export const rehearse = (options: EditorOptions) => rehearsal.rehearse({ ...options, parts: PARTS });
 /** Returns the store that a configuration names, to inspect and copy its state. Opens nothing. Throws `SVC_STORE_NONE`, `SVC_STORE_SEVERAL`. */
 export const findStore = (options: EditorOptions) => stores.findStore({ ...options, parts: PARTS });

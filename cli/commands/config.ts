@@ -4,7 +4,7 @@ import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
 import type { OwnGroup } from "../group.ts";
-import { kernelCode } from "../kernel-code.ts";
+import { offlineCode } from "../kernel-code.ts";
 import { knownSettings, SCHEMA_REFERENCE, schemaForEditors, writeSchema } from "../schema-file.ts";
 import { table } from "../table.ts";
 
@@ -81,7 +81,7 @@ const group: OwnGroup = {
 export default group;
 
 async function describe(path: string, cli: Cli): Promise<void> {
-  const { describeSetting } = kernelCode();
+  const { describeSetting } = offlineCode();
   const { setting, suggestion } = describeSetting(await knownSettings(cli), path);
   if (setting === undefined) {
     const near = suggestion === undefined ? "" : `; did you mean ${suggestion}?`;
@@ -116,7 +116,7 @@ async function schema(write: boolean, cli: Cli): Promise<void> {
 const TOLD = 20;
 
 async function check(cli: Cli): Promise<void> {
-  const { checkConfiguration, describeProblem } = kernelCode();
+  const { checkConfiguration, describeProblem } = offlineCode();
   const { problems, plugins } = await checkConfiguration({
     file: cli.file,
     dataFolder: cli.dataFolder,

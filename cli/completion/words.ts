@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { added, calledAs, firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import type { GroupEntry, OwnCommand, OwnGroup } from "../group.ts";
-import { kernelCode } from "../kernel-code.ts";
+import { offlineCode } from "../kernel-code.ts";
 import { SCRIPTS } from "./scripts.ts";
 
 /** A shell inserts words into the line unchanged: exclude words with special characters. */
@@ -81,7 +81,7 @@ function configured(cli: Cli): { readonly agents?: object; readonly channels?: o
 
 /** One level at a time: the settings below the last dot typed. */
 async function settings(typed: string, cli: Cli): Promise<readonly string[]> {
-  const { configurationSchema, describeSetting } = kernelCode();
+  const { configurationSchema, describeSetting } = offlineCode();
   const root = await configurationSchema({
     file: cli.file,
     dataFolder: cli.dataFolder,

@@ -5,7 +5,7 @@ import type { ChannelSetup, Manifest } from "@svc/sdk";
 import { added, calledAs, firstParty, type Listed } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
-import { kernelCode } from "../kernel-code.ts";
+import { offlineCode } from "../kernel-code.ts";
 import { sampleSection } from "../plugin/sample.ts";
 
 /** A setting that holds a credential. */
@@ -84,7 +84,7 @@ const keyOf = ({ name, section }: Manifest): string => section?.split(".").at(-1
 /** Imports its own set-up; that of an installed plugin only while it matches its pin. */
 async function setupOf(cli: Cli, { folder, name, path }: Listed, module: string): Promise<ChannelSetup> {
   if (name === undefined && path === undefined) return (await import(pathToFileURL(join(folder, module)).href)).default as ChannelSetup;
-  const { importFile, readManifest, readPins, requirePinned } = kernelCode();
+  const { importFile, readManifest, readPins, requirePinned } = offlineCode();
   if (name !== undefined) await requirePinned(name, folder, await readPins(cli.dataFolder));
   // Refuses a module that lies outside of its package.
   readManifest(folder, "package");

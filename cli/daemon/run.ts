@@ -7,7 +7,7 @@ import { requireRestored } from "../backup/half-restored.ts";
 import { besideUs } from "../catalog.ts";
 import { type Cli, DEFAULT_BIND } from "../cli.ts";
 import { EXIT } from "../exit.ts";
-import { kernelCode } from "../kernel-code.ts";
+import { offlineCode } from "../kernel-code.ts";
 import type { DaemonNote } from "../own-daemon.ts";
 import { ownProgram, type StopNote, startSuccessor, stopNoteOf, successorHere } from "./detach.ts";
 import { guardExit } from "./exit-guard.ts";
@@ -193,7 +193,7 @@ function announce(cli: Cli, kernel: Kernel): void {
 }
 
 async function lastGoodText(cli: Cli): Promise<string> {
-  const { compareLastGood } = kernelCode();
+  const { compareLastGood } = offlineCode();
   const { text, difference } = await compareLastGood(cli.dataFolder, cli.file);
   cli.say(
     difference === ""

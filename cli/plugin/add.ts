@@ -4,7 +4,7 @@ import type { Observed, Pin } from "@svc/kernel";
 import { describeVerdict } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
-import { kernelCode } from "../kernel-code.ts";
+import { offlineCode } from "../kernel-code.ts";
 import { requireYes } from "./ask.ts";
 import { bundleIn, PLATFORM } from "./bundle.ts";
 import { requireOwnId, requireOwnNames } from "./clash.ts";
@@ -69,7 +69,7 @@ async function addPath(cli: Cli, word: string, options: Options): Promise<void> 
 
 /** Installs the fetched package, after a confirmation. `willing`: only new rights need one. */
 export async function install(cli: Cli, { name, spec, root: staging, source }: Fetched, options: Options, willing = false): Promise<void> {
-  const { readManifest, readPins } = kernelCode();
+  const { readManifest, readPins } = offlineCode();
   const isolated = options.isolate === true || (await isIsolated(cli, name));
   const staged = { ...packageSubject(name, staging.folderOf(name)), isolated };
   if (staged.pkg !== undefined) requireReleased(staging.folder, name, staged.pkg.version);

@@ -2,7 +2,7 @@ import type { Observed, PluginStatus, Source } from "@svc/kernel";
 import { firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
-import { kernelCode } from "../kernel-code.ts";
+import { offlineCode } from "../kernel-code.ts";
 import { openRoot } from "./dependency-root.ts";
 import { entriesOf } from "./entries.ts";
 import { idOf, isPath, type Subject, subjectAt } from "./subject.ts";
@@ -18,7 +18,7 @@ export async function requireOwnId(cli: Cli, { entry }: Subject, { id, manifest 
   const root = openRoot(cli.dataFolder);
   const installed = Object.keys(root.packages()).find((name) => name !== entry && idOf(root.folderOf(name)) === id);
   if (installed !== undefined) throw refuse(`the installed ${installed} is ${id} already; remove it first: svc plugin remove ${installed}`);
-  const { readEntry } = kernelCode();
+  const { readEntry } = offlineCode();
   for (const { name, off } of (await entriesOf(cli)).map(readEntry)) {
     if (off || name === entry || !isPath(name)) continue;
     if (idAt(cli, name) === id) throw refuse(`${name} in plugins of svc.json is ${id} already; remove it first: svc plugin remove ${name}`);

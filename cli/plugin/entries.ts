@@ -1,7 +1,7 @@
 import type { Editor } from "@svc/kernel";
 import { changeFile, openFile, putInForce, type Verdict } from "../change.ts";
 import type { Cli } from "../cli.ts";
-import { kernelCode } from "../kernel-code.ts";
+import { offlineCode } from "../kernel-code.ts";
 
 /** The entries of `plugins`, as the document has them. */
 export async function entriesOf(cli: Cli): Promise<readonly string[]> {
@@ -10,7 +10,7 @@ export async function entriesOf(cli: Cli): Promise<readonly string[]> {
 
 /** Does svc.json let that plugin run in a process of its own? By the package's name or the path. */
 export async function isIsolated(cli: Cli, name: string): Promise<boolean> {
-  const { readEntry } = kernelCode();
+  const { readEntry } = offlineCode();
   return (await entriesOf(cli)).map(readEntry).some((entry) => entry.isolated && entry.name === name);
 }
 
@@ -31,7 +31,7 @@ type Kernel = typeof import("@svc/kernel");
  * Returns undefined if nothing has to change.
  */
 export async function changeEntries(cli: Cli, change: EntriesChange): Promise<Verdict | undefined> {
-  const { readEntry, writeEntry } = kernelCode();
+  const { readEntry, writeEntry } = offlineCode();
   const changed = await changeFile(cli, (editor) => edit(editor, change, readEntry, writeEntry), { backup: change.cut !== undefined });
   return changed.saved ? putInForce(cli, changed) : undefined;
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import type { Observed, Source } from "@svc/kernel";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
-import { kernelCode } from "../kernel-code.ts";
+import { offlineCode } from "../kernel-code.ts";
 import type { LeakReport } from "./leaks.ts";
 import type { Subject } from "./subject.ts";
 import type { SuiteReport } from "./suite.ts";
@@ -21,7 +21,7 @@ const LIMIT_MS = { observe: 30_000, leaks: 120_000, torture: 600_000, conformanc
 
 /** Reads a plugin's package.json: none of its code runs. Throws `SVC_CLI_PLUGIN_LOOK` with the reason when that is invalid. */
 export async function declaredOf(subject: Subject): Promise<Source> {
-  const { resolveEntry } = kernelCode();
+  const { resolveEntry } = offlineCode();
   try {
     return { ...resolveEntry(pathOf(subject), "/", []), from: "package" };
   } catch (error) {
@@ -34,7 +34,7 @@ export async function declaredOf(subject: Subject): Promise<Source> {
  * `SVC_CLI_PLUGIN_LOOK` with the reason when it cannot be set up.
  */
 export async function look(cli: Cli, subject: Subject): Promise<Observed> {
-  const { observeApart, refuseDeclared } = kernelCode();
+  const { observeApart, refuseDeclared } = offlineCode();
   const source = await declaredOf(subject);
   try {
     const observed = await observeApart(source, { env: process.env, hidden: [cli.folder, cli.dataFolder], limitMs: LIMIT_MS.observe });

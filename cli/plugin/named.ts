@@ -1,5 +1,5 @@
 import type { Cli } from "../cli.ts";
-import { kernelCode } from "../kernel-code.ts";
+import { offlineCode } from "../kernel-code.ts";
 import { entriesOf } from "./entries.ts";
 import { look } from "./look.ts";
 import { idOf, installedSubject, isPath, type Subject, subjectAt } from "./subject.ts";
@@ -10,7 +10,7 @@ import { idOf, installedSubject, isPath, type Subject, subjectAt } from "./subje
  */
 export async function subjectNamed(cli: Cli, word: string): Promise<Subject> {
   if (isPath(word)) return subjectAt(cli, word);
-  const { readEntry } = kernelCode();
+  const { readEntry } = offlineCode();
   const paths = (await entriesOf(cli)).map(readEntry).filter(({ name, off }) => !off && isPath(name));
   for (const { name, isolated } of paths) {
     const subject = attempt(() => subjectAt(cli, name, cli.folder));

@@ -1,6 +1,6 @@
 import type { Dependencies, Observed, Pins } from "@svc/kernel";
 import type { Cli } from "../cli.ts";
-import { kernelCode } from "../kernel-code.ts";
+import { offlineCode } from "../kernel-code.ts";
 import { type DependencyRoot, openRoot } from "./dependency-root.ts";
 
 /** Hashes of an installed plugin's files: its own, and those of its dependencies. */
@@ -11,14 +11,14 @@ export interface Files {
 
 /** Reads the integrity hash of a package folder and those of its dependencies. */
 export async function filesOf(folder: string): Promise<Files> {
-  const { dependenciesOf, integrityOf } = kernelCode();
+  const { dependenciesOf, integrityOf } = offlineCode();
   const [integrity, dependencies] = await Promise.all([integrityOf(folder), dependenciesOf(folder)]);
   return { integrity, dependencies };
 }
 
 /** Pins a plugin in its current state. */
 export async function pin(cli: Cli, name: string, { id, version, capabilities, registers }: Observed, files: Files): Promise<void> {
-  const { readPins, writePins } = kernelCode();
+  const { readPins, writePins } = offlineCode();
   const pins = await readPins(cli.dataFolder).catch((): Pins => ({}));
   await writePins(cli.dataFolder, { ...pins, [name]: { id, version, ...files, capabilities, registers, trustedAt: new Date().toISOString() } });
 }
@@ -28,7 +28,7 @@ export async function pin(cli: Cli, name: string, { id, version, capabilities, r
  * changed, since that was requested; others stay refused. Resolves with the plugins whose dependencies changed.
  */
 export async function changingTree(cli: Cli, work: (root: DependencyRoot) => Promise<void>): Promise<readonly string[]> {
-  const { changedDependencies, dependenciesOf, readPins, requirePinned, writePins } = kernelCode();
+  const { changedDependencies, dependenciesOf, readPins, requirePinned, writePins } = offlineCode();
   const root = openRoot(cli.dataFolder);
   const before = await readPins(cli.dataFolder);
   const sound: string[] = [];

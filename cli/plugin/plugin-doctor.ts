@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import type { PluginEntry, PluginStatus } from "@svc/kernel";
 import type { Cli } from "../cli.ts";
-import { kernelCode } from "../kernel-code.ts";
+import { offlineCode } from "../kernel-code.ts";
 import { table } from "../table.ts";
 import { openRoot } from "./dependency-root.ts";
 import { entriesOf } from "./entries.ts";
@@ -21,7 +21,7 @@ interface Finding {
 
 /** Examines each plugin that svc.json names or that is installed, and adds the running daemon's findings about all of them. */
 export async function doctor(cli: Cli): Promise<void> {
-  const { readEntry } = kernelCode();
+  const { readEntry } = offlineCode();
   const named = (await entriesOf(cli)).map(readEntry).filter(({ off }) => !off);
   const idle = Object.keys(openRoot(cli.dataFolder).packages()).filter((name) => !named.some((entry) => entry.name === name));
   const findings: Finding[] = [];
@@ -52,7 +52,7 @@ function joined(here: readonly Finding[], daemon: readonly Finding[]): Finding[]
 async function examine(cli: Cli, { name: entry, isolated }: PluginEntry): Promise<Finding[]> {
   let id: string | undefined;
   const wrong = (text: string, next: string): Finding[] => [{ plugin: entry, ...(id === undefined ? {} : { id }), level: "error", text, next }];
-  const { readPins, readQuarantine, requirePinned } = kernelCode();
+  const { readPins, readQuarantine, requirePinned } = offlineCode();
   let subject: Subject;
   try {
     const path = isPath(entry);

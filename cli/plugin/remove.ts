@@ -1,6 +1,6 @@
 import { describeVerdict, openFile } from "../change.ts";
 import type { Cli } from "../cli.ts";
-import { kernelCode } from "../kernel-code.ts";
+import { offlineCode } from "../kernel-code.ts";
 import { changeEntries } from "./entries.ts";
 import { subjectNamed } from "./named.ts";
 import { changingTree } from "./pinned.ts";
@@ -14,7 +14,7 @@ export async function remove(cli: Cli, word: string): Promise<void> {
   const verdict = await changeEntries(cli, { drop: subject.entry, ...(section === undefined ? {} : { cut: section }) });
   if (subject.kind === "package") {
     await changingTree(cli, async (root) => {
-      const { readPins, writePins } = kernelCode();
+      const { readPins, writePins } = offlineCode();
       const { [subject.entry]: _, ...rest } = await readPins(cli.dataFolder);
       await writePins(cli.dataFolder, rest);
       await root.uninstall(subject.entry);

@@ -1,5 +1,5 @@
 import type { Cli } from "../cli.ts";
-import { kernelCode } from "../kernel-code.ts";
+import { offlineCode } from "../kernel-code.ts";
 import { requireYes } from "./ask.ts";
 import { describeDeclared, describeDrift, describeObserved } from "./describe.ts";
 import { isIsolated } from "./entries.ts";
@@ -10,7 +10,7 @@ import { installedSubject, type Subject } from "./subject.ts";
 
 /** Shows how an installed plugin differs from its pin, and after a confirmation pins its current state. */
 export async function trust(cli: Cli, word: string, options: Readonly<Record<string, unknown>>): Promise<void> {
-  const { changedDependencies, readPins } = kernelCode();
+  const { changedDependencies, readPins } = offlineCode();
   const found = installedSubject(cli, word) as Subject & { readonly folder: string };
   const subject = { ...found, isolated: await isIsolated(cli, found.entry) };
   const files = await filesOf(subject.folder);

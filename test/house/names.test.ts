@@ -49,7 +49,7 @@ const ALLOWED: readonly { readonly file: string; readonly words: readonly string
   { file: "kernel/status/agent-abilities.ts", words: ["mcp"], because: "a member of the answer of GET /agents/:id/capability" },
   { file: "kernel/core/boot/status-port.ts", words: ["mcp"], because: "the same member, where it is declared" },
   { file: "kernel/http/routes/answers.ts", words: ["mcp"], because: "the same member, where the answer is described" },
-  { file: "kernel/create-kernel.ts", words: ["sqlite"], because: "the package that keeps the state where nothing else is said" },
+  { file: "kernel/host-parts.ts", words: ["sqlite"], because: "the package that keeps the state where nothing else is said" },
   { file: "kernel/http/guard.ts", words: ["mesh"], because: "generation 1 of the plugin API calls the guard peer so" },
   { file: "kernel/http/plain-events.ts", words: ["mesh"], because: "a kind of events of the contract" },
   { file: "kernel/core/host/kinds.ts", words: ["dashboard"], because: "a panel is a part of the dashboard, whichever plugin that is" },
