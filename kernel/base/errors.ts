@@ -82,6 +82,10 @@ export const ERRORS = {
   SVC_HTTP_ISOLATED: [403, "A plugin in a process of its own may not call the daemon; it has the capabilities that it declares."],
   SVC_HTTP_THROTTLED: [429, "Too many wrong tokens; try again in {seconds} s."],
   SVC_HTTP_STREAMS: [503, "All {limit} event streams of {whose} are in use; close one and try again."],
+  SVC_HTTP_CONNECTIONS: [
+    503,
+    "The limit of {limit} open files leaves no room for more connections; close some, or start the daemon with a higher one (ulimit -n, LimitNOFILE).",
+  ],
   SVC_HTTP_TYPE: [415, "The body must be application/json in UTF-8, not {found}."],
   SVC_HTTP_BODY_SIZE: [413, "The body is larger than {limit} bytes."],
   SVC_HTTP_BODY_READ: [500, "The body was read before it came here; mount the kernel's handler before the body parsers of the application."],

@@ -1,4 +1,5 @@
 import { reasonOf } from "@svc/sdk";
+import { openFilesProblem } from "../base/open-files.ts";
 import type { Health, PluginStatus } from "../core/boot/kernel-api.ts";
 import type { HealthDeps, StatusPart } from "../core/boot/status-port.ts";
 import type { Live } from "../core/host/live.ts";
@@ -15,7 +16,7 @@ export function healthOf({ startedAt, now, tasks, unusable, storage, fatal, live
       ...facts.plugins.filter(isUnwell).map(({ id, reason }) => `${id}: ${reason}`),
       ...told(live),
       ...[...unusable].map(([id, reason]) => `agent ${id}: ${reason}`),
-      ...new Set([fatal?.message, storage?.reason].filter((problem) => problem !== undefined)),
+      ...new Set([fatal?.message, storage?.reason, openFilesProblem()].filter((problem) => problem !== undefined)),
     ],
   };
 }
