@@ -96,6 +96,8 @@ function report(error: unknown, json: boolean): number {
   const { code, message, exitCode } = (error ?? {}) as { code?: string; message?: string; exitCode?: number };
   if (code?.startsWith("commander.")) return exitCode === EXIT.ok ? EXIT.ok : reportUsage(code, message ?? "", json);
   const text = plain(message ?? String(error));
+  // A file on a full disk takes nothing: the exit code still tells.
+  process.stderr.on("error", () => {});
   process.stderr.write(json ? `${JSON.stringify({ error: text, ...(code === undefined ? {} : { code }) })}\n` : `svc: ${text}\n`);
   return exitCodeOf(error);
 }

@@ -81,8 +81,11 @@ export async function launch(cli: Cli, flags: readonly string[]): Promise<Daemon
     if (ended !== undefined && ended.code === null) return successor(cli, began);
     if (ended !== undefined) {
       const said = firstWords(cli);
+      const { whyNoRoom } = await import("../disk-room.js");
       process.exitCode = ended.code ?? EXIT.failed;
-      cli.say(`svc: ${said === "" ? `the daemon ended with code ${ended.code}; its log is ${cli.logFile}` : said}`);
+      // On a full disk its words could not be kept.
+      const why = said === "" ? (whyNoRoom(cli.dataFolder) ?? `the daemon ended with code ${ended.code}; its log is ${cli.logFile}`) : said;
+      cli.say(`svc: ${why}`);
       return undefined;
     }
     await pause(50);

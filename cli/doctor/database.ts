@@ -1,6 +1,7 @@
 import { codeOf, reasonOf, type StoreCheck } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
-import { error, type Finding, ok } from "./finding.ts";
+import { whyNoRoom } from "../disk-room.ts";
+import { error, type Finding, ok, warning } from "./finding.ts";
 
 /** Could a start open the state? Reads it and changes nothing. */
 export async function checkStore(cli: Cli): Promise<Finding[]> {
@@ -16,6 +17,8 @@ export async function checkStore(cli: Cli): Promise<Finding[]> {
   const { file, problems } = checked;
   const [first, ...others] = problems;
   if (first === undefined) return [ok(`${file} is sound`)];
+  // Even reading takes room beside the database.
+  if (whyNoRoom(cli.dataFolder) !== undefined) return [warning(`${file} cannot be read while its disk is full`)];
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
   return [error(`${file} cannot be used: ${first}${more}; see svc db check, and put a copy from before the damage in its place`)];
 }

@@ -2,10 +2,11 @@ import { accessSync, constants, existsSync, readFileSync, type Stats, statSync }
 import { dirname, join, resolve } from "node:path";
 import { halfRestored } from "../backup/half-restored.ts";
 import type { Cli } from "../cli.ts";
+import { whyNoRoom } from "../disk-room.ts";
 import { explainFiles } from "../system-error.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
 
-/** Checks the folder of svc.json and the data folder in it for access. */
+/** Checks the folder of svc.json and the data folder in it for access and for room. */
 export function checkPlace(cli: Cli): Finding[] {
   const half = halfRestored(cli);
   return [...(half === undefined ? [] : [error(half.message)]), ...dataFolder(cli), ...environment(cli.folder)];
@@ -14,12 +15,15 @@ export function checkPlace(cli: Cli): Finding[] {
 function dataFolder({ folder, dataFolder: data }: Cli): Finding[] {
   const there = look(data);
   if (there === undefined) {
-    const refused = whyNotWritable(folder);
+    const refused = whyNotWritable(folder) ?? whyNoRoom(folder);
     return refused === undefined ? [ok(`${folder} can be written; the first start makes ${data}`)] : [error(refused)];
   }
   if (!there.isDirectory()) return [error(`${data} is a file, not a folder; move it away: mv ${data} ${data}.old`)];
   const refused = whyNotWritable(data);
   if (refused !== undefined) return [error(refused)];
+  const full = whyNoRoom(data);
+  if (full !== undefined)
+    return [existsSync(join(data, "ballast")) ? warning(`${full}; a start has the room of ${data}/ballast, which is soon used up`) : error(full)];
   return (there.mode & 0o077) === 0 ? [ok(`${data} can be written`)] : [warning(`${data} is readable by others; run: chmod 700 ${data}`)];
 }
 

@@ -9,6 +9,7 @@ export const ERRORS = {
   SVC_STORE_SEVERAL: [500, "{stores} would each keep the state; {next}."],
   SVC_LOCK_LOST: [503, "This daemon no longer holds its folder ({reason}) and ends: two daemons on one folder would harm its state."],
   SVC_LOCK_FOLDER: [500, "{file} is a folder, where svc keeps the file that locks the data folder; remove it, or move it away."],
+  SVC_FOLDER_FULL: [507, "The disk of the data folder {folder} is full: nothing can be stored. Free some room there (see df -h {folder}) and start again."],
   SVC_DAEMON_RUNNING: [409, "A daemon already runs on {folder}, process {pid}; stop it first with: svc daemon stop, or use another folder."],
   SVC_DAEMON_OTHER: [421, "This is not the daemon of the folder that the caller works in; nothing was done."],
   SVC_PLUGIN_TIMEOUT: [504, "Plugin {plugin}: {what} did not answer within {ms} ms."],

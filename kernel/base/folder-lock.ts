@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { closeSync, fstatSync, linkSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, linkSync, openSync, readFileSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "@svc/sdk";
@@ -34,6 +34,10 @@ interface LockRecord extends LockHolder {
 
 const NAME = "daemon.lock";
 const LOOK_EVERY_MS = 2_000;
+/** File of the data folder in which a store keeps room for a full disk. A store that opens writes it anew if there is room. */
+const BALLAST = "ballast";
+/** Bytes that a start writes at most before the store is open and can give up the ballast itself. */
+const START_NEEDS = 64 * 1024;
 
 /**
  * Locks `folder` for this process. Throws `SVC_DAEMON_RUNNING` with the `pid` of a live holder; the lock of a dead process, also one whose id was
@@ -108,6 +112,42 @@ export function lockHolder(folder: string): LockHolder | undefined {
   const content = read(join(folder, NAME));
   const record = content === undefined ? undefined : liveRecord(content);
   return record && { pid: record.pid, startedAt: record.startedAt };
+}
+
+/**
+ * Calls `write`, with which a start begins to write into the data folder `folder`. On a full disk the store's ballast is given up for it, unless a
+ * daemon runs there. Throws `SVC_FOLDER_FULL` when there is no room even so, and `SVC_DAEMON_RUNNING`.
+ */
+export function withRoom<T>(folder: string, write: () => T): T {
+  if (roomIn(folder) < START_NEEDS) giveUpBallast(folder);
+  try {
+    return write();
+  } catch (error) {
+    if (codeOf(error) !== "ENOSPC" && codeOf(error) !== "EDQUOT") throw error;
+    // A quota, or the number of files, was used up while the disk has bytes left.
+    if (giveUpBallast(folder)) return withRoom(folder, write);
+    const holder = lockHolder(folder);
+    if (holder !== undefined) throw fail("SVC_DAEMON_RUNNING", { pid: holder.pid, folder });
+    throw fail("SVC_FOLDER_FULL", { folder, cause: error });
+  }
+}
+
+/** Free bytes, as many as the system reports; the folder need not exist yet. */
+function roomIn(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize;
+  } catch {
+    return Number.POSITIVE_INFINITY;
+  }
+}
+
+/** Returns whether there was one to give up. */
+function giveUpBallast(folder: string): boolean {
+  const file = join(folder, BALLAST);
+  if (!existsSync(file) || lockHolder(folder) !== undefined) return false;
+  rmSync(file, { force: true });
+  return true;
 }
 
 /**

@@ -1,12 +1,14 @@
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, openSync, readFileSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { smallDisk } from "../../kernel/base/processes.harness.ts";
 import { ROOT } from "../house/house.ts";
 import { echoConfig, openShell, type Said, type Shell } from "../kit/svc.ts";
+import { ON_SERVER } from "../kit/test-store.ts";
 
 const shells: Shell[] = [];
 const servers: { close(): void }[] = [];
@@ -92,6 +94,56 @@ describe("doctor tries what a start would do", () => {
     database.close();
     await bothFail(shell, /version 9999, newer than/, 74);
   });
+
+  it.skipIf(ON_SERVER !== undefined)(
+    "OPR-M4 FAULT-09 a full disk: a start has the ballast's room; without any it ends with 74 and says what to do",
+    async (ctx) => {
+      const shell = await folder();
+      const data = join(shell.folder, ".svc");
+      mkdirSync(data);
+      const disk = smallDisk(data, "4m");
+      if (disk === undefined) return ctx.skip("this user may not mount a tmpfs");
+      try {
+        chmodSync(data, 0o700);
+        await shell.svc("daemon", "start");
+        await shell.svc("daemon", "stop");
+        const fill = () => {
+          try {
+            for (;;) writeFileSync(join(data, "theirs"), Buffer.alloc(4096, 1), { flag: "a" });
+          } catch {
+            // Full.
+          }
+        };
+        fill();
+        const before = readdirSync(data).sort();
+        expect(before).toContain("ballast");
+        const doctor = await shell.svc("doctor");
+        expect(doctor.out).toMatch(/warning {2}the disk of .*\.svc is full; free some room there .*a start has the room of .*ballast/);
+        expect(doctor.out).not.toContain("damage");
+        shells.push(shell);
+        expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0, out: expect.stringContaining("The daemon is up") });
+        expect(await shell.svc("daemon", "send", "echo", "hello")).toMatchObject({ code: 0, out: "hello\n" });
+        expect((await shell.svc("daemon", "stop")).code).toBe(0);
+        rmSync(join(data, "ballast"), { force: true });
+        fill();
+        await bothFail(shell, /[Tt]he disk of .*\.svc is full.*free some room there/, 74);
+        const said = await shell.svc("daemon", "start", "--foreground");
+        expect(said).toMatchObject({
+          code: 74,
+          err: expect.stringContaining(`The disk of the data folder ${data} is full: nothing can be stored. Free some room`),
+        });
+        // Nothing is left of what could not be written.
+        expect(readdirSync(data).filter((name) => name.endsWith(".tmp"))).toEqual([]);
+        rmSync(join(data, "theirs"));
+        expect((await shell.svc("doctor")).code).toBe(0);
+        expect((await shell.svc("daemon", "start")).code).toBe(0);
+      } finally {
+        await shell.end();
+        shells.length = 0;
+        disk.remove();
+      }
+    },
+  );
 
   it("OPR-M4 a configuration that switches the store off", async () => {
     await bothFail(

@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { fail } from "../../base/errors.ts";
-import { lockFolder } from "../../base/folder-lock.ts";
+import { lockFolder, withRoom } from "../../base/folder-lock.ts";
 import { ensureInstance } from "../../base/instance.ts";
 import { describeProblem } from "../config/configuration.ts";
 import { lastCrash, noteStart } from "../flow/starts.ts";
@@ -53,7 +53,7 @@ export async function boot(deps: BootDeps): Promise<Booted> {
   if (!onDisk) steps.defer("the temporary folder", () => rm(stateFolder, { recursive: true, force: true }));
   const lock = await steps.step(
     "the lock",
-    () => openFolder(deps),
+    () => (onDisk ? withRoom(dataFolder, () => openFolder(deps)) : undefined),
     (held) => held?.release(),
   );
   steps.defer("the local secret", http.forget);
@@ -133,8 +133,7 @@ export async function boot(deps: BootDeps): Promise<Booted> {
 
 /** The data folder, which one daemon at a time has. Throws `SVC_DAEMON_RUNNING`. */
 function openFolder({ assembly: { locations }, onInstance }: BootDeps) {
-  const { dataFolder, onDisk } = locations;
-  if (!onDisk) return undefined;
+  const { dataFolder } = locations;
   mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
   const lock = lockFolder(dataFolder);
   try {
