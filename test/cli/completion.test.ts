@@ -24,6 +24,8 @@ function inShell(shell: Shell, program: string, script: string): string {
   const done = spawnSync(program, ["-c", script], {
     cwd: shell.folder,
     encoding: "utf8",
+    // With a socket for its input bash takes itself for a remote shell, and runs this machine's start files.
+    stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, SVC_CONFIG: "", PATH: `${bin}:${process.env.PATH}` },
   });
   return done.stdout + done.stderr;
