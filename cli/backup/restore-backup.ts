@@ -1,8 +1,9 @@
 import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
-import { cp, mkdir, rename, rm } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { cp, lchown, lstat, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, normalize, resolve } from "node:path";
 import type { Cli } from "../cli.ts";
 import { coded, fail } from "../errors.ts";
+import { type Checksums, whyIncomplete } from "./checksums.ts";
 import { type RestoreMark, restoreMarkOf } from "./half-restored.ts";
 import { CONFIG, CONTENTS, type Contents, ENVIRONMENT, STATE } from "./take-backup.ts";
 
@@ -15,12 +16,14 @@ const LOCK = "daemon.lock";
 
 /**
  * Restores a backup over this folder's state, configuration and `.env`. The previous ones are kept beside them under other names. Throws
- * `SVC_CLI_BACKUP` for a folder that is not a complete backup or has a damaged database, and `SVC_DAEMON_RUNNING` while a daemon holds the folder;
+ * `SVC_CLI_BACKUP` for a folder that is not a complete backup, holds other files than were backed up or has a damaged database, and `SVC_DAEMON_RUNNING` while a daemon holds the folder;
  * then nothing was changed.
  */
 export async function restoreBackup(cli: Cli, from: string): Promise<Restored> {
   const folder = resolve(from);
-  const contents = readContents(folder);
+  const { checksums, ...contents } = readContents(folder);
+  const incomplete = await whyIncomplete(folder, checksums);
+  if (incomplete !== undefined) throw fail("SVC_CLI_BACKUP", { folder, reason: `it is damaged or incomplete: ${incomplete}` });
   const release = await holdFolder(cli.dataFolder);
   try {
     return { ...contents, kept: await putBack(cli, folder) };
@@ -60,9 +63,10 @@ async function putBack(cli: Cli, folder: string): Promise<readonly string[]> {
   // Of an earlier restore that was killed: it stays until one is done.
   const marked = existsSync(mark);
   try {
-    for (const { copy, fresh } of moves) {
+    for (const { copy, place, fresh } of moves) {
       await rm(fresh, { recursive: true, force: true });
       await cp(copy, fresh, { recursive: true, preserveTimestamps: true });
+      await giveAllAsBefore(fresh, place);
     }
     writeFileSync(mark, JSON.stringify({ from: folder, suffix } satisfies RestoreMark), { mode: 0o600, flush: true });
   } catch (error) {
@@ -83,17 +87,32 @@ async function putBack(cli: Cli, folder: string): Promise<readonly string[]> {
   return kept;
 }
 
-function readContents(folder: string): Contents {
-  let contents: Contents;
+/** Restored by root, everything belongs to whom the one before belonged to, else to whom its folder does: the daemon may run as that user. */
+async function giveAllAsBefore(fresh: string, place: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const { uid, gid } = await lstat(place).catch(() => stat(dirname(place)));
+  if (uid === 0 && gid === 0) return;
+  const below = (await stat(fresh)).isDirectory() ? await readdir(fresh, { recursive: true }) : [];
+  for (const path of [fresh, ...below.map((name) => join(fresh, name))]) await lchown(path, uid, gid).catch(() => undefined);
+}
+
+function readContents(folder: string): Contents & { readonly checksums: Checksums } {
+  let contents: Contents & { readonly checksums: Checksums };
   try {
     contents = JSON.parse(readFileSync(join(folder, CONTENTS), "utf8"));
   } catch {
     throw fail("SVC_CLI_BACKUP", { folder, reason: `it has no ${CONTENTS}, so it is no backup or not a whole one` });
   }
-  if (typeof contents.takenAt !== "string" || !existsSync(join(folder, STATE)))
+  if (typeof contents?.takenAt !== "string" || !isChecksums(contents.checksums) || !existsSync(join(folder, STATE)))
     throw fail("SVC_CLI_BACKUP", { folder, reason: `its ${CONTENTS} or its folder ${STATE} is not what svc backup writes` });
   // A link would take the place of the data folder or the configuration, and lead anywhere.
   const link = [dirname(STATE), STATE, CONFIG, ENVIRONMENT].find((name) => lstatSync(join(folder, name), { throwIfNoEntry: false })?.isSymbolicLink());
   if (link !== undefined) throw fail("SVC_CLI_BACKUP", { folder, reason: `its ${link} is a link, which svc backup never writes` });
   return contents;
 }
+
+/** Paths within the backup alone: others would tell whether a file of this machine is there. */
+const isChecksums = (value: unknown): value is Checksums =>
+  typeof value === "object" &&
+  value !== null &&
+  Object.entries(value).every(([path, sum]) => typeof sum === "string" && !isAbsolute(path) && normalize(path) === path && !path.startsWith(".."));

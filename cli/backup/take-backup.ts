@@ -3,6 +3,8 @@ import { chmod, copyFile, cp, mkdir, readdir, readlink, rename, rm, stat, symlin
 import { dirname, join, resolve } from "node:path";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
+import { isVirtual } from "../virtual-folder.ts";
+import { checksumsOf } from "./checksums.ts";
 
 /** The list of contents, written last: a folder without it is an incomplete backup. */
 export const CONTENTS = "backup.json";
@@ -45,6 +47,8 @@ export async function takeBackup(cli: Cli, to: string | undefined, version: stri
   const takenAt = new Date().toISOString();
   const folder = resolve(to ?? join(cli.folder, `svc-backup-${takenAt.replace(/[:.]/g, "-")}`));
   if (existsSync(folder)) throw fail("SVC_CLI_EXISTS", { what: folder, next: "name another folder: svc backup <folder>" });
+  // Node's mkdir never returns there.
+  if (isVirtual(folder)) throw fail("SVC_CLI_USAGE", { reason: `${folder} is in a file system of the kernel, which keeps no files; name a folder elsewhere` });
   const partial = `${folder}.partial`;
   await rm(partial, { recursive: true, force: true });
   await mkdir(join(partial, STATE), { recursive: true, mode: 0o700 });
@@ -62,8 +66,9 @@ export async function takeBackup(cli: Cli, to: string | undefined, version: stri
       await chmod(join(partial, name), 0o600);
     }
     const elsewhere = store.backup === undefined ? { stateIn: store.name } : {};
-    const contents: Contents = { version, takenAt, from: cli.folder, ...(await sizeOf(partial)), ...elsewhere };
-    await writeFile(join(partial, CONTENTS), `${JSON.stringify(contents, null, 2)}\n`, { mode: 0o600 });
+    const { checksums, ...size } = await checksumsOf(partial);
+    const contents: Contents = { version, takenAt, from: cli.folder, ...size, ...elsewhere };
+    await writeFile(join(partial, CONTENTS), `${JSON.stringify({ ...contents, checksums }, null, 2)}\n`, { mode: 0o600 });
     await rename(partial, folder);
     return { folder, ...contents };
   } catch (error) {
@@ -106,15 +111,4 @@ async function copyEntry(entry: Dirent, from: string, to: string): Promise<void>
     await chmod(to, mode & 0o777);
   }
   await utimes(to, atime, mtime);
-}
-
-async function sizeOf(folder: string): Promise<{ files: number; bytes: number }> {
-  let files = 0;
-  let bytes = 0;
-  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
-    if (!entry.isFile()) continue;
-    files += 1;
-    bytes += (await stat(join(entry.parentPath, entry.name))).size;
-  }
-  return { files, bytes };
 }

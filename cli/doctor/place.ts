@@ -4,6 +4,7 @@ import { halfRestored } from "../backup/half-restored.ts";
 import type { Cli } from "../cli.ts";
 import { whyNoRoom } from "../disk-room.ts";
 import { explainFiles } from "../system-error.ts";
+import { isVirtual } from "../virtual-folder.ts";
 import { error, type Finding, ok, warning } from "./finding.ts";
 
 /** Checks the folder of svc.json and the data folder in it for access and for room. */
@@ -69,14 +70,11 @@ export function checkWorkspaces(folder: string, agents: unknown): Finding[] {
     const next = `set agents.${id}.workspace to a folder that can`;
     if (there !== undefined) return [error(`agent ${id}: the workspace ${path} is a file; ${next.replace("that can", "of its own")}`)];
     const above = nearestFolder(path);
-    const refused = KERNEL_FOLDERS.test(path) ? "no folder can be made there" : whyNotWritable(above);
+    const refused = isVirtual(path) ? "no folder can be made there" : whyNotWritable(above);
     if (refused !== undefined) return [error(`agent ${id}: the workspace ${path} cannot be made (${refused}); ${next}`)];
     return [warning(`agent ${id}: the workspace ${path} does not exist; the start makes it`)];
   });
 }
-
-/** Virtual file systems: they look writable and are not. */
-const KERNEL_FOLDERS = /^\/(?:proc|sys)(?:\/|$)/;
 
 function nearestFolder(path: string): string {
   for (let at = dirname(path); ; at = dirname(at)) if (existsSync(at) || at === dirname(at)) return at;

@@ -78,13 +78,43 @@ describe("svc backup and svc restore", () => {
     expect(await shell.svc("restore", broken)).toMatchObject({ code: 1, err: expect.stringContaining("no backup") });
     await cp(join(to, "backup.json"), join(broken, "backup.json"));
     writeFileSync(join(broken, "svc-backup-secrets/state/svc.db"), "no database");
-    expect(await shell.svc("restore", broken)).toMatchObject({ code: 1, err: expect.stringContaining("damaged") });
+    expect(await shell.svc("restore", broken)).toMatchObject({ code: 1, err: expect.stringContaining("svc.db is not what was backed up") });
 
     const restored = await shell.json<{ kept: string[] }>("restore", to);
     expect(restored.kept.length).toBeGreaterThanOrEqual(2);
     expect(restored.kept.every((path) => existsSync(path))).toBe(true);
     expect((await shell.svc("daemon", "start")).code).toBe(0);
     expect(await messages(shell)).toEqual(["kept"]);
+  });
+
+  it.each([
+    ["without its database", "state/svc.db", undefined, "svc.db is missing"],
+    ["whose database is empty", "state/svc.db", "", "svc.db is not what was backed up"],
+    ["without its configuration", "svc.json", undefined, "svc.json is missing"],
+    ["whose configuration is another one", "svc.json", "{}", "svc.json is not what was backed up"],
+    ["without a file of the state", "state/sessions/note.json", undefined, "note.json is missing"],
+  ])("a backup %s is refused, and nothing is changed", async (_what, name, text, reason) => {
+    const shell = await shellWith(echoConfig());
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    await shell.svc("exec", "echo", "kept");
+    await shell.svc("daemon", "stop");
+    mkdirSync(join(shell.folder, ".svc/sessions"), { recursive: true });
+    writeFileSync(join(shell.folder, ".svc/sessions/note.json"), "{}");
+    const to = join(shell.folder, "copy");
+    expect((await shell.svc("backup", to)).code).toBe(0);
+    const file = join(to, "svc-backup-secrets", name);
+    if (text === undefined) await rm(file);
+    else writeFileSync(file, text);
+    expect(await shell.svc("restore", to)).toMatchObject({ code: 1, err: expect.stringContaining(reason) });
+    expect(readdirSync(shell.folder).filter((entry) => /restor/.test(entry))).toEqual([]);
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    expect(await messages(shell)).toEqual(["kept"]);
+  });
+
+  it("a folder in a file system of the kernel is refused, where making one would never end", async () => {
+    const shell = await shellWith(echoConfig());
+    await shell.svc("daemon", "start");
+    expect(await shell.svc("backup", "/proc/svc-backup")).toMatchObject({ code: 2, err: expect.stringContaining("name a folder elsewhere") });
   });
 
   it("no daemon starts on a folder while a backup is put in its place", async () => {
