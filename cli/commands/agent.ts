@@ -1,10 +1,10 @@
-import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import type { AgentAbilities } from "@svc/kernel";
 import { productName } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { coded, fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
+import { makeFolder } from "../make-folder.ts";
 import { quantity } from "../quantity.ts";
 import { table } from "../table.ts";
 
@@ -46,7 +46,7 @@ const group: OwnGroup = {
           if (editor.get(`agents.${id}`) !== undefined)
             throw fail("SVC_CLI_EXISTS", { what: `Agent ${id}`, next: `change it with: svc config set agents.${id}.<key> <value>` });
           editor.set(`agents.${id}`, JSON.stringify(agent));
-          made = mkdirSync(resolve(cli.folder, workspace), { recursive: true }) !== undefined || made;
+          made = makeFolder(resolve(cli.folder, workspace)) || made;
         });
         const verdict = await putInForce(cli, changed);
         const folder = made ? ` Its workspace ${resolve(cli.folder, workspace)} was made.` : "";

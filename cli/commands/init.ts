@@ -1,10 +1,11 @@
-import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { added, firstParty, productName } from "../catalog.ts";
 import { type Cli, DEFAULT_BIND } from "../cli.ts";
 import { fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
+import { makeFolder } from "../make-folder.ts";
 import { SCHEMA_REFERENCE, writeSchema } from "../schema-file.ts";
 
 const INSTRUCTIONS = `# Assistant
@@ -65,7 +66,7 @@ export async function writeFirst(cli: Cli, tier: string, agent = "assistant"): P
       .replace(/[^a-z0-9-]+/g, "-")
       .replace(/^-+|-+$/g, "") || "node";
   const workspace = join(cli.folder, "workspace");
-  mkdirSync(workspace, { recursive: true });
+  makeFolder(workspace);
   if (!existsSync(join(workspace, "AGENTS.md"))) writeFileSync(join(workspace, "AGENTS.md"), INSTRUCTIONS);
   const bind = await freeBind();
   const config = {

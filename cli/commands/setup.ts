@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { TaskResult } from "@svc/sdk";
 import { type FoundEngine, findEngines, installable, offersOf } from "@svc/sdk/engine";
@@ -8,6 +8,7 @@ import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
 import type { OwnGroup } from "../group.ts";
+import { makeFolder } from "../make-folder.ts";
 import { openQuestions, type Questions } from "../setup/questions.ts";
 
 const group: OwnGroup = {
@@ -157,7 +158,7 @@ async function write(cli: Cli, agent: string, { tier, provider, settings = {} }:
     if (editor.get(at) === undefined) {
       const workspace = `./workspaces/${agent}`;
       editor.set(at, JSON.stringify({ name: agent, workspace, tier }));
-      mkdirSync(resolve(cli.folder, workspace), { recursive: true });
+      makeFolder(resolve(cli.folder, workspace));
     } else editor.set(`${at}.tier`, tier);
     if (provider !== undefined && editor.get(`providers.${provider.name}`) === undefined)
       editor.set(`providers.${provider.name}`, JSON.stringify(provider.entry));

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { chown, mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -20,6 +20,17 @@ it("writes a file that only its owner reads, and replaces it whole", async () =>
   await atomicWrite(join(folder, "public"), "x", { mode: 0o640 });
   expect((await stat(join(folder, "public"))).mode & 0o777).toBe(0o640);
   expect(await readdir(folder)).toEqual(["public", "svc.json"]);
+});
+
+it.skipIf(process.getuid?.() !== 0)("written by root, belongs to whom the one before belonged to, else to whom its folder does", async () => {
+  const file = join(folder, "svc.json");
+  await writeFile(file, "the operator's");
+  await chown(file, 0, 65_534);
+  await atomicWrite(file, "root's");
+  expect(await stat(file)).toMatchObject({ uid: 0, gid: 65_534 });
+  await chown(folder, 65_534, 65_534);
+  await atomicWrite(join(folder, "new"), "root's");
+  expect(await stat(join(folder, "new"))).toMatchObject({ uid: 65_534, gid: 65_534 });
 });
 
 it("leaves one whole version when many write at once", async () => {

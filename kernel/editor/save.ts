@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { copyFile, stat, unlink } from "node:fs/promises";
 import { codeOf } from "@svc/sdk";
-import { atomicWrite } from "../base/atomic-file.ts";
+import { atomicWrite, giveAsBefore } from "../base/atomic-file.ts";
 import { fail } from "../base/errors.ts";
 import { readText } from "../core/config/document.ts";
 import { targetOf, unwritable } from "./file-turn.ts";
@@ -16,7 +16,7 @@ export interface SaveOptions {
 
 /**
  * Writes a configuration as a whole: after a crash or a full disk the file holds the old text or the new one. Keeps the file's mode,
- * else 0600; follows a symbolic link. Resolves with the backup's path. Throws `SVC_CONFIG_CHANGED` and `SVC_CONFIG_UNWRITABLE` without
+ * else 0600, and its owner; follows a symbolic link. Resolves with the backup's path. Throws `SVC_CONFIG_CHANGED` and `SVC_CONFIG_UNWRITABLE` without
  * writing. To be called in a turn of the file, see `inTurn`.
  */
 export async function saveDocument(file: string, text: string, options: SaveOptions = {}): Promise<{ readonly backup?: string }> {
@@ -44,6 +44,7 @@ async function keep(target: string, file: string): Promise<string> {
     const backup = `${file}.bak.${stamp}${number === 0 ? "" : `-${number}`}`;
     try {
       await copyFile(target, backup, constants.COPYFILE_EXCL);
+      await giveAsBefore(backup, target);
       return backup;
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;

@@ -1,0 +1,15 @@
+import { chownSync, mkdirSync, statSync } from "node:fs";
+import { dirname } from "node:path";
+
+/**
+ * Makes a folder, and those above it. Made by root, they belong to whom the folder belongs that they are made in: the daemon may run as that user.
+ * Returns whether there was anything to make.
+ */
+export function makeFolder(path: string): boolean {
+  const first = mkdirSync(path, { recursive: true });
+  if (first === undefined) return false;
+  if (process.getuid?.() !== 0) return true;
+  const { uid, gid } = statSync(dirname(first));
+  if (uid !== 0 || gid !== 0) for (let made = path; made.length >= first.length; made = dirname(made)) chownSync(made, uid, gid);
+  return true;
+}

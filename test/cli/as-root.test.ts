@@ -1,0 +1,35 @@
+import { chownSync, lstatSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, it } from "vitest";
+import { temporaryFolder } from "../kit/kernel.ts";
+import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+
+const USER = 65_534;
+
+let shell: Shell;
+afterEach(() => shell.end());
+
+/** Paths below the folder that belong to another user. */
+const foreign = (): readonly string[] =>
+  ["", ...(readdirSync(shell.folder, { recursive: true }) as string[])].filter((path) => {
+    const { uid, gid } = lstatSync(join(shell.folder, path));
+    return uid !== USER || gid !== USER;
+  });
+
+it.skipIf(process.getuid?.() !== 0)("what root changes in the folder of another user stays that user's, whose daemon reads it", async () => {
+  shell = await openShell();
+  shell.write(echoConfig());
+  expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+  expect(await shell.svc("exec", "echo", "kept")).toMatchObject({ code: 0 });
+  await shell.svc("daemon", "stop");
+  for (const path of ["", ...(readdirSync(shell.folder, { recursive: true }) as string[])]) chownSync(join(shell.folder, path), USER, USER);
+  expect(foreign()).toEqual([]);
+
+  expect(await shell.svc("config", "set", "session.staleMinutes", "30")).toMatchObject({ code: 0 });
+  expect(await shell.svc("agent", "add", "second", "--tier", "local")).toMatchObject({ code: 0 });
+  expect(await shell.svc("token", "create", "--name", "reader", "--scope", "dashboard:read")).toMatchObject({ code: 0 });
+  expect(await shell.svc("doctor")).toMatchObject({ out: expect.stringContaining("svc.db is sound") });
+  const { folder } = await shell.json<{ folder: string }>("backup", join(await temporaryFolder(), "copy"));
+  expect(await shell.svc("restore", folder)).toMatchObject({ code: 0 });
+  expect(foreign()).toEqual([]);
+});
