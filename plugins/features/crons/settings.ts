@@ -1,4 +1,5 @@
 import type { ObjectSchema, Schema, SectionProblem } from "@svc/sdk";
+import { remarkOn } from "./schedule-remark.ts";
 
 /** Consequence of a failure, besides the log. */
 export type OnError = "log" | "notify" | "disable";
@@ -106,7 +107,7 @@ export const CRONS: ObjectSchema = {
 
 /** Checks that the schema cannot express (CFG-14). */
 export function checkCrons(section: CronsSettings, { agents }: { readonly agents: readonly string[] }): readonly SectionProblem[] {
-  return Object.entries(section).flatMap(([id, { prompt, command, workflow, autonomy, agent, sendAnswer, notify }]): SectionProblem[] => [
+  return Object.entries(section).flatMap(([id, { schedule, prompt, command, workflow, autonomy, agent, sendAnswer, notify }]): SectionProblem[] => [
     ...(prompt.trim() === "" && command === undefined && workflow === undefined
       ? [{ path: id, message: "has neither a prompt nor a command, nor a workflow; give it one of them", severity: "error" as const }]
       : []),
@@ -121,6 +122,7 @@ export function checkCrons(section: CronsSettings, { agents }: { readonly agents
       ? []
       : [{ path: `${id}.agent`, message: `names no agent of this file; runs of the job fail unless a plugin brings '${agent}'` }]),
     ...(sendAnswer === true && notify === undefined ? [{ path: `${id}.sendAnswer`, message: "needs notify: it says where the answer goes" }] : []),
+    ...[remarkOn(schedule)].flatMap((message) => (message === undefined ? [] : [{ path: `${id}.schedule`, message }])),
   ]);
 }
 

@@ -41,7 +41,9 @@ it("a run before that is under way is no failure, a workflow that is broken or g
 
 it("a job does one thing: a workflow beside a prompt or a command is refused", () => {
   const check = (more: object) =>
-    checkCrons({ j: { enabled: true, agent: "a", prompt: "", workflow: "report", ...more } } as unknown as CronsSettings, { agents: ["a"] });
+    checkCrons({ j: { enabled: true, schedule: "0 9 * * *", agent: "a", prompt: "", workflow: "report", ...more } } as unknown as CronsSettings, {
+      agents: ["a"],
+    });
   expect(check({})).toEqual([]);
   for (const more of [{ prompt: "hi" }, { command: "true" }]) expect(check(more)).toMatchObject([{ path: "j.workflow", severity: "error" }]);
 });
