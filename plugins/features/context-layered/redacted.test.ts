@@ -11,6 +11,9 @@ describe("what is shown of a memory", () => {
       "my-very-long-name-of-an-api-key: hunter2hunter2",
       'password = "correct horse"',
       "Authorization: Bearer abcdefgh12345678",
+      `eyJ${"a".repeat(40)}.${"b".repeat(40)}.${"c".repeat(40)}`,
+      // With a chain of certificates in its header.
+      `eyJ${"a".repeat(6_000)}.${"b".repeat(40)}.${"c".repeat(40)}`,
     ]) {
       const { text, count } = redacted(`before ${secret} after`);
       expect(count, secret).toBe(1);
@@ -25,6 +28,7 @@ describe("what is shown of a memory", () => {
 
   // Searched without a bound, each of them took over 30 s: longer than a test may.
   it("is found in little time whatever an agent wrote", () => {
-    for (const text of ["a-".repeat(65_000), "sk-".repeat(43_000), "token".repeat(26_000), "sk-a_".repeat(26_000)]) expect(redacted(text).count).toBe(0);
+    for (const text of ["a-".repeat(65_000), "sk-".repeat(43_000), "token".repeat(26_000), "sk-a_".repeat(26_000), "-eyJ".repeat(32_000), "eyJ".repeat(43_000)])
+      expect(redacted(text).count).toBe(0);
   });
 });

@@ -5,6 +5,8 @@ const SHAPES: readonly RegExp[] = [
   /\b(?:sk|pk|rk)[-_](?:[A-Za-z0-9]{1,24}[-_]){0,4}[A-Za-z0-9]{16,}/g,
   /\b(?:gh[opsur]_|github_pat_|glpat-|xox[abeoprs]-|xapp-|npm_|hf_|AKIA|ASIA|AIza|ya29\.)[A-Za-z0-9_.-]{10,}/g,
   /\beyJ[A-Za-z0-9_-]{8,512}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
+  // The header of any length: looked for once in each run of its letters.
+  /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{512,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
   /\b\d{6,12}:[A-Za-z0-9_-]{30,}\b/g,
 ];
 const NAMED =
