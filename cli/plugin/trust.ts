@@ -1,3 +1,4 @@
+import { firstParty } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { offlineCode } from "../kernel-code.ts";
 import { requireYes } from "./ask.ts";
@@ -42,7 +43,8 @@ export async function trust(cli: Cli, word: string, options: Readonly<Record<str
 
 /** Shows a plugin's declarations and actual registrations. Its code runs behind walls, in a process of its own. */
 export async function inspect(cli: Cli, word: string): Promise<void> {
-  const subject = await subjectNamed(cli, word);
+  const ours = firstParty().find(({ manifest: { kind, name } }) => [`${kind}-${name}`, `@svc/${kind}-${name}`].includes(word));
+  const subject: Subject = ours === undefined ? await subjectNamed(cli, word) : { kind: "package", entry: word, folder: ours.folder };
   const isolated = await isIsolated(cli, subject.entry);
   const observed = await look(cli, { ...subject, isolated });
   cli.print(describeObserved(observed, isolated), { ...observed, ...(isolated ? { isolated } : {}) });

@@ -44,6 +44,11 @@ describe("svc plugin enable and disable", () => {
 });
 
 describe("svc plugin inspect and add", () => {
+  it.each(["tier-local", "@svc/tier-local"])("inspect shows a plugin that comes with svc: %s", async (word) => {
+    const shell = await shellWith();
+    expect(await shell.json<Observed>("plugin", "inspect", word)).toMatchObject({ id: "tier-local", agentKeys: ["local"] });
+  });
+
   it("show what a plugin declares and what it really registers, in a process that sees no secret of the environment", async () => {
     const shell = await shellWith({ CANARY_TOKEN: "canary" });
     write(shell, "curious", 'setup(ctx) { if (process.env.CANARY_TOKEN) throw new Error("I see it"); ctx.hooks.inbound.tap(() => undefined); }');
