@@ -111,7 +111,7 @@ export const ERRORS = {
     503,
     "The message is stored as task {task} and has no place in its conversation yet: another node is being taken over, or the state answers late. Send it again with the same key.",
   ],
-  SVC_TASK_UNKNOWN: [404, "No task '{task}' is running or waiting; see svc agent list."],
+  SVC_TASK_UNKNOWN: [404, "No task '{task}' is running or waiting; see svc task list."],
   SVC_TRACE_UNKNOWN: [404, "There is no trace '{trace}'; see svc trace list."],
   SVC_AGENT_NO_DEFAULT: [400, "No default agent is configured; set node.defaultAgent or name the agent in POST /task."],
   SVC_CONFIG_MISSING: [400, "There is no configuration at {file}; write one with `svc init`."],
@@ -210,6 +210,7 @@ export type ErrorCode = keyof typeof ERRORS;
 /** Makes the error of a code, its message filled from `facts`; the facts are its properties too. */
 export function fail(code: ErrorCode, facts: Record<string, unknown> = {}): SvcError {
   const [status, template] = ERRORS[code];
-  const message = template.replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name] ?? ""));
+  // A reason that ends as a question ends the sentence.
+  const message = template.replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name] ?? "")).replace(/\?\.$/, "?");
   return svcError(code, message, { status, ...facts });
 }

@@ -15,7 +15,7 @@ describe("plugins that a program hands to createKernel", () => {
     [{ foo: 1 }, NONE],
     [good({ setup: "later" }), NONE],
     [good({ name: "Bad Name" }), "cannot be used: its name must be lower-case letters, digits and '-'."],
-    [good({ capabilities: ["taks"] }), "cannot be used: its capabilities names 'taks', which is none; did you mean tasks?."],
+    [good({ capabilities: ["taks"] }), "cannot be used: its capabilities names 'taks', which is none; did you mean tasks?"],
     [good({ capabilities: undefined }), "cannot be used: its capabilities is missing; list the capabilities it uses, [] for none."],
   ])("AUT-B21 are looked at before anything else: %j", async (value, words) => {
     const created = createKernel({ config, folder: await temporaryFolder(), plugins: [good() as never, value as never] });
