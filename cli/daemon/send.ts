@@ -1,5 +1,5 @@
 import { type Cli, plain } from "../cli.ts";
-import { fail } from "../errors.ts";
+import { coded, fail } from "../errors.ts";
 import { type Hearer, runTask } from "./run-task.ts";
 
 /** Send a message and print the answer as it comes. */
@@ -18,9 +18,14 @@ export async function send(cli: Cli, agent: string, message: string, options: Re
       if (!cli.json) process.stdout.write(plain(text));
     },
   };
-  const result = await runTask(cli, body, hear, peer === undefined ? "/task" : "/mesh/task");
+  const result = await (peer === undefined ? runTask(cli, body, hear, "/task") : runTask(cli, body, hear, "/mesh/task").catch(explainNoMesh));
   if (cli.json) cli.print("", result);
   else if (result.ok && !result.reply.startsWith(shown)) process.stdout.write(plain(`\n${result.reply}\n`));
   else process.stdout.write(plain(`${result.ok ? result.reply.slice(shown.length) : ""}\n`));
   if (!result.ok) throw fail("SVC_CLI_TASK_FAILED", { reason: result.error ?? result.status });
+}
+
+function explainNoMesh(error: unknown): never {
+  if ((error as { code?: unknown }).code !== "SVC_HTTP_NOT_FOUND") throw error;
+  throw coded("SVC_CLI_MISSING", "This daemon has no peers: its mesh is off. Switch it on: svc config set mesh.enabled true");
 }

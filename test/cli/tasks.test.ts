@@ -114,7 +114,8 @@ describe("what is handed over at the command line", () => {
       expect(await shell.svc("task", "cancel", task.id, "--reason", "enough")).toMatchObject({ code: 0, out: `Task ${task.id} is cancelled.\n` });
     expect(await waiting.done).toMatchObject({ code: 1, err: expect.stringContaining("cancelled: enough") });
     expect((await shell.svc("task", "list")).out).toBe("No task runs or waits.\n");
-    expect(await shell.svc("task", "cancel", id)).toMatchObject({ code: 1, err: expect.stringContaining(id) });
+    expect(await shell.svc("task", "cancel", id)).toMatchObject({ code: 1, err: expect.stringMatching(`${id}.*svc task list`) });
+    expect(await shell.svc("daemon", "send", "--peer", "far", "echo", "hi")).toMatchObject({ code: 1, err: expect.stringContaining("mesh.enabled true") });
   });
 
   it("RUN-07 task list names the messages that a turn answers, too", async () => {
