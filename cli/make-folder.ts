@@ -1,4 +1,4 @@
-import { chownSync, mkdirSync, statSync } from "node:fs";
+import { lchownSync, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
@@ -10,6 +10,6 @@ export function makeFolder(path: string): boolean {
   if (first === undefined) return false;
   if (process.getuid?.() !== 0) return true;
   const { uid, gid } = statSync(dirname(first));
-  if (uid !== 0 || gid !== 0) for (let made = path; made.length >= first.length; made = dirname(made)) chownSync(made, uid, gid);
+  if (uid !== 0 || gid !== 0) for (let made = path; made.length >= first.length; made = dirname(made)) lchownSync(made, uid, gid);
   return true;
 }

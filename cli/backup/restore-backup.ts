@@ -1,5 +1,5 @@
-import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
-import { cp, lchown, lstat, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { constants, existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
+import { cp, lchown, lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, normalize, resolve } from "node:path";
 import type { Cli } from "../cli.ts";
 import { coded, fail } from "../errors.ts";
@@ -16,8 +16,8 @@ const LOCK = "daemon.lock";
 
 /**
  * Restores a backup over this folder's state, configuration and `.env`. The previous ones are kept beside them under other names. Throws
- * `SVC_CLI_BACKUP` for a folder that is not a complete backup, holds other files than were backed up or has a damaged database, and `SVC_DAEMON_RUNNING` while a daemon holds the folder;
- * then nothing was changed.
+ * `SVC_CLI_BACKUP` for a folder that is not a complete backup, holds other files than were backed up or has a damaged database, and
+ * `SVC_DAEMON_RUNNING` while a daemon holds the folder; then nothing was changed.
  */
 export async function restoreBackup(cli: Cli, from: string): Promise<Restored> {
   const folder = resolve(from);
@@ -87,13 +87,23 @@ async function putBack(cli: Cli, folder: string): Promise<readonly string[]> {
   return kept;
 }
 
-/** Restored by root, everything belongs to whom the one before belonged to, else to whom its folder does: the daemon may run as that user. */
+/**
+ * Restored by root, everything belongs to whom the one before belonged to, else to whom its folder does: the daemon may run as that user. What lies
+ * deepest is given first, by the descriptor of the copy, so that its owner to be cannot put a link in the way.
+ */
 async function giveAllAsBefore(fresh: string, place: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await lstat(place).catch(() => stat(dirname(place)));
   if (uid === 0 && gid === 0) return;
-  const below = (await stat(fresh)).isDirectory() ? await readdir(fresh, { recursive: true }) : [];
-  for (const path of [fresh, ...below.map((name) => join(fresh, name))]) await lchown(path, uid, gid).catch(() => undefined);
+  const handle = await open(fresh, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const root = existsSync("/proc/self/fd") ? `/proc/self/fd/${handle.fd}` : fresh;
+    const below = (await handle.stat()).isDirectory() ? await readdir(root, { recursive: true }) : [];
+    for (const name of below.sort().reverse()) await lchown(join(root, name), uid, gid).catch(() => undefined);
+    await handle.chown(uid, gid).catch(() => undefined);
+  } finally {
+    await handle.close();
+  }
 }
 
 function readContents(folder: string): Contents & { readonly checksums: Checksums } {

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { chown, lstat, open, readdir, rename, stat, unlink } from "node:fs/promises";
+import { type FileHandle, lstat, open, readdir, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { processAlive } from "./process-identity.ts";
 
@@ -29,7 +29,7 @@ export async function atomicWrite(
   try {
     const handle = await open(temporary, "wx", options.mode ?? 0o600);
     try {
-      await giveAsBefore(temporary, file);
+      await giveAsBefore(handle, file);
       await handle.writeFile(data);
       await handle.sync();
     } finally {
@@ -45,13 +45,13 @@ export async function atomicWrite(
 }
 
 /**
- * Gives `fresh`, written by root, the owner and group of `file`, which it takes the place of, or else of the folder: the daemon that reads it may run as
- * that user. Root that may not do this, as in some containers, keeps it.
+ * Gives a new file of root the owner and group of `file`, which it takes the place of, or else of the folder: the daemon that reads it may run as that
+ * user. By its descriptor: the owner of the folder could put a link to any file under a name. Root that may not do this, as in some containers, keeps it.
  */
-export async function giveAsBefore(fresh: string, file: string): Promise<void> {
+export async function giveAsBefore(fresh: FileHandle, file: string): Promise<void> {
   if (process.getuid?.() !== 0) return;
   const { uid, gid } = await lstat(file).catch(() => stat(dirname(file)));
-  if (uid !== 0 || gid !== 0) await chown(fresh, uid, gid).catch(() => undefined);
+  if (uid !== 0 || gid !== 0) await fresh.chown(uid, gid).catch(() => undefined);
 }
 
 /**

@@ -1,5 +1,4 @@
-import { constants } from "node:fs";
-import { copyFile, stat, unlink } from "node:fs/promises";
+import { open, readFile, stat, unlink } from "node:fs/promises";
 import { codeOf } from "@svc/sdk";
 import { atomicWrite, giveAsBefore } from "../base/atomic-file.ts";
 import { fail } from "../base/errors.ts";
@@ -28,7 +27,7 @@ export async function saveDocument(file: string, text: string, options: SaveOpti
   requireExpected();
   let backup: string | undefined;
   try {
-    if (options.backup === true && before !== undefined) backup = await keep(target, file);
+    if (options.backup === true && before !== undefined) backup = await keep(target, file, before.mode & 0o777);
     await atomicWrite(target, text, { mode: before === undefined ? 0o600 : before.mode & 0o777, ready: requireExpected });
     return backup === undefined ? {} : { backup };
   } catch (error) {
@@ -38,16 +37,23 @@ export async function saveDocument(file: string, text: string, options: SaveOpti
 }
 
 /** Two saves in one millisecond still leave two copies: a name that exists is never written over. */
-async function keep(target: string, file: string): Promise<string> {
+async function keep(target: string, file: string, mode: number): Promise<string> {
   const stamp = new Date().toISOString().replace(/[-:.]/g, "");
   for (let number = 0; ; number += 1) {
     const backup = `${file}.bak.${stamp}${number === 0 ? "" : `-${number}`}`;
+    const handle = await open(backup, "wx", mode).catch((error) => {
+      if (codeOf(error) !== "EEXIST") throw error;
+    });
+    if (handle === undefined) continue;
     try {
-      await copyFile(target, backup, constants.COPYFILE_EXCL);
-      await giveAsBefore(backup, target);
+      await giveAsBefore(handle, target);
+      await handle.writeFile(await readFile(target));
       return backup;
     } catch (error) {
-      if (codeOf(error) !== "EEXIST") throw error;
+      await unlink(backup);
+      throw error;
+    } finally {
+      await handle.close();
     }
   }
 }
