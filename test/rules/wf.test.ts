@@ -136,6 +136,10 @@ describe("starting a run", () => {
     expect(new Set(once.map(({ body }) => body["runId"])).size).toBe(1);
     expect(once.map(({ status }) => status).sort()).toEqual([200, 200, 200, 202]);
     expect(await start({ payload: { who: "k" }, startKey: "delivery-7" })).toMatchObject({ status: 200, body: { duplicate: true } });
+    expect(await start({ who: "other" }, "", { "idempotency-key": "delivery-7" })).toMatchObject({
+      status: 422,
+      body: { code: "SVC_WORKFLOW_KEY_REUSED", error: expect.stringContaining(once[0]?.body["runId"] as string) },
+    });
     expect((await call("POST", "/workflows/none/run", {})).status).toBe(404);
     const huge = await start({ who: "x".repeat(1_020_000) });
     expect(huge.status).toBe(413);

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { codeOf, type HttpReply, type HttpRequest, type HttpRoute, svcError, type WorkflowRun, type WorkflowStart } from "@svc/sdk";
 import type { RestartQuery } from "./restarts.ts";
 import type { Runs } from "./runs.ts";
@@ -79,6 +80,11 @@ function startOf({ body, query, headers }: HttpRequest, kind: "api" | "cli"): Wo
   };
 }
 
+const digestOf = ({ input, entry, timeoutMinutes }: WorkflowStart): string =>
+  createHash("sha256")
+    .update(JSON.stringify([input, entry.ref, timeoutMinutes]))
+    .digest("base64url");
+
 /** The routes of runs (WORKFLOWS 8), for one server. */
 export function runRoutes({ server, read, write }: Place, open: Open): readonly HttpRoute[] {
   const place = server === undefined ? {} : { server };
@@ -121,7 +127,11 @@ export function runRoutes({ server, read, write }: Place, open: Open): readonly 
       async (request, reply) =>
         orConflict(reply, async () => {
           const kind = server === undefined && request.query.entry === "cli" ? "cli" : "api";
-          const started = await (await runs()).start(request.params.id ?? "", startOf(request, kind), { root: true });
+          const start = startOf(request, kind);
+          const started = await (await runs()).start(request.params.id ?? "", start, {
+            root: true,
+            ...(start.startKey === undefined ? {} : { digest: digestOf(start) }),
+          });
           return answer(reply, started.duplicate ? 200 : 202, started);
         }),
       { query: { type: "object", properties: { force: { enum: ["0", "1", "true", "false"] }, entry: { enum: ["api", "cli"] } } } },

@@ -51,6 +51,8 @@ export interface StepRow {
 /** The run of a key: see `startKeyOf` and `entryKeyOf`. */
 export interface KeyRow {
   readonly runId: string;
+  /** Of what was asked with a start key over HTTP. */
+  readonly digest?: string;
 }
 
 /** The collection of `RunRow`, by run id. */

@@ -101,6 +101,25 @@ it("what another writer was first with is read and decided again: a result count
   expect(keys.filter(({ duplicate }) => duplicate)).toHaveLength(3);
 });
 
+it("a start key with another input is refused, and starts nothing; the same input is told its run", async () => {
+  const waits = definitionOf(
+    "waits",
+    [
+      { id: "go", kind: "waitSignal", signal: "go" },
+      { id: "done", kind: "end" },
+    ],
+    "start > go, go > done",
+  );
+  const { runs } = await stage({ definitions: [waits] });
+  const start = (digest?: string) =>
+    runs.start("waits", { entry: { kind: "api" }, startKey: "k" }, { root: true, ...(digest === undefined ? {} : { digest }) });
+  const { runId } = await start("one");
+  expect(await start("one")).toMatchObject({ runId, duplicate: true });
+  await expect(start("other")).rejects.toMatchObject({ code: "SVC_WORKFLOW_KEY_REUSED", status: 422, runId });
+  // Of a webhook or a parent, which count the key alone.
+  expect(await start()).toMatchObject({ runId, duplicate: true });
+});
+
 describe("FAULT-04 an action that was at work when the daemon was killed", () => {
   const stopped = async (node: object, kills: number) => {
     const store = createMemoryStore();

@@ -20,6 +20,8 @@ export interface StartMore {
   /** The caller is an entry of its own: its events have a root of their own. */
   readonly root?: boolean;
   readonly parent?: ParentStep;
+  /** Digest of what is asked: the same start key with another one is refused. */
+  readonly digest?: string;
 }
 
 const MINUTE_MS = 60_000;
@@ -52,7 +54,7 @@ export class Starts {
     this.#definitions = definitions;
   }
 
-  async start(id: string, start: WorkflowStart, { root = false, parent }: StartMore = {}): Promise<WorkflowStarted> {
+  async start(id: string, start: WorkflowStart, { root = false, parent, digest }: StartMore = {}): Promise<WorkflowStarted> {
     const { startKey, entry } = start;
     for (const [what, text] of [
       ["The start key", startKey],
@@ -60,7 +62,7 @@ export class Starts {
     ] as const)
       if (text !== undefined && (text === "" || text.length > KEY_CHARS))
         throw fail("SVC_WORKFLOW_KEY", { what, field: what === "The start key" ? "startKey" : "entryRef" });
-    const known = await this.#known(id, startKey);
+    const known = await this.#known(id, startKey, digest);
     if (known !== undefined) return known;
     const loaded = await this.#definitions.get(id);
     if (loaded === undefined) throw fail("SVC_WORKFLOW_UNKNOWN", { id });
@@ -69,11 +71,17 @@ export class Starts {
     const input = checkInput(id, schemaOf(definition), start.input);
     const current = root ? undefined : this.#ctx.events.current();
     const rootId = parent?.rootId ?? current?.rootId ?? this.#newRoot();
-    const run = () => this.#create(definition, hash, { ...start, input }, rootId, parent);
+    const run = () => this.#create(definition, hash, { ...start, input }, rootId, { parent, digest });
     return current?.rootId === rootId ? run() : this.#ctx.events.within({ rootId }, run);
   }
 
-  async #create(definition: Definition, hash: string, start: WorkflowStart, rootId: string, parent: ParentStep | undefined): Promise<WorkflowStarted> {
+  async #create(
+    definition: Definition,
+    hash: string,
+    start: WorkflowStart,
+    rootId: string,
+    { parent, digest }: { readonly parent: ParentStep | undefined; readonly digest: string | undefined },
+  ): Promise<WorkflowStarted> {
     const { id } = definition;
     const { startKey, entry, force = false } = start;
     const at = Date.now();
@@ -90,15 +98,16 @@ export class Starts {
       ...(parent === undefined ? {} : { parentRunId: parent.runId, parentStep: parent.step }),
     };
     for (let tried = 1; ; tried += 1) {
-      const ops: Op[] = startKey === undefined ? [] : [put(KEYS, startKeyOf(id, startKey), { runId: head.id } satisfies KeyRow, "absent")];
+      const row: KeyRow = { runId: head.id, ...(digest === undefined ? {} : { digest }) };
+      const ops: Op[] = startKey === undefined ? [] : [put(KEYS, startKeyOf(id, startKey), row, "absent")];
       // A sub-process is found by its start key; its step may be tried again.
       if (entry.ref !== undefined && parent === undefined) ops.push(await this.#claimEntry(id, entry.ref, head.id, force));
       try {
-        const row = await this.#host.create({ definition, head, ops });
-        return { runId: head.id, workflowId: id, status: row.status, hash };
+        const { status } = await this.#host.create({ definition, head, ops });
+        return { runId: head.id, workflowId: id, status, hash };
       } catch (error) {
         if (codeOf(error) !== "SVC_STORE_CONFLICT" || tried === TRIES) throw error;
-        const known = await this.#known(id, startKey);
+        const known = await this.#known(id, startKey, digest);
         if (known !== undefined) return known;
       }
     }
@@ -115,11 +124,14 @@ export class Starts {
     return put(KEYS, key, { runId } satisfies KeyRow, before?.version ?? "absent");
   }
 
-  async #known(id: string, startKey: string | undefined): Promise<WorkflowStarted | undefined> {
+  async #known(id: string, startKey: string | undefined, digest: string | undefined): Promise<WorkflowStarted | undefined> {
     if (startKey === undefined) return undefined;
     const key = await this.#rooms.keys.get(startKeyOf(id, startKey));
     const row = key === undefined ? undefined : (await this.#rooms.runs.get(key.value.runId))?.value;
-    return row === undefined ? undefined : { ...startedOf(row), duplicate: true };
+    if (row === undefined) return undefined;
+    const before = key?.value.digest;
+    if (digest !== undefined && before !== undefined && digest !== before) throw fail("SVC_WORKFLOW_KEY_REUSED", { id, runId: row.state.id });
+    return { ...startedOf(row), duplicate: true };
   }
 
   #newRoot(): string {
