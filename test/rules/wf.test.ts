@@ -140,6 +140,9 @@ describe("starting a run", () => {
       status: 422,
       body: { code: "SVC_WORKFLOW_KEY_REUSED", error: expect.stringContaining(once[0]?.body["runId"] as string) },
     });
+    // As a step of another daemon does, whose input is evaluated anew when it is tried again.
+    const retried = await start({ payload: { who: "other" }, startKey: "delivery-7" }, "", { "idempotency-key": "delivery-7" });
+    expect(retried).toMatchObject({ status: 200, body: { duplicate: true } });
     expect((await call("POST", "/workflows/none/run", {})).status).toBe(404);
     const huge = await start({ who: "x".repeat(1_020_000) });
     expect(huge.status).toBe(413);

@@ -7,7 +7,7 @@ export const ERRORS = {
   SVC_WORKFLOW_INPUT: [400, "The input of workflow '{id}' is refused: {field} {reason}."],
   SVC_WORKFLOW_SIZE: [413, "The input of workflow '{id}' is larger than 1,000,000 characters of JSON; pass a reference to it instead."],
   SVC_WORKFLOW_KEY: [400, "{what} must be 1 to 512 characters long."],
-  SVC_WORKFLOW_KEY_REUSED: [422, "The start key was used before with another input of workflow '{id}', for the run {runId}: nothing was started."],
+  SVC_WORKFLOW_KEY_REUSED: [422, "The Idempotency-Key was used before with another input of workflow '{id}', for the run {runId}: nothing was started."],
   SVC_WORKFLOW_IN_FLIGHT: [409, "The run {runId} of workflow '{id}' for {ref} is under way; wait for its end, or start with force."],
   SVC_WORKFLOW_RUN_UNKNOWN: [404, "There is no run '{id}' (any more): ended runs are kept for 90 days. See svc workflow list."],
   SVC_WORKFLOW_RUN_STATE: [409, "The run {id} is {runStatus}: it cannot be {asked}."],

@@ -63,7 +63,7 @@ function timeOf(field: string, text: string | undefined): number | undefined {
 /** The payload, and how the run is to be started: the body is the payload unless it has a key `payload`. */
 function startOf({ body, query, headers }: HttpRequest, kind: "api" | "cli"): WorkflowStart {
   const given = (body ?? {}) as Record<string, unknown>;
-  const around = Object.hasOwn(given, "payload") ? given : undefined;
+  const around = isPayload(given) ? given : undefined;
   for (const [field, type] of BESIDE)
     if (around?.[field] !== undefined && typeof around[field] !== type)
       throw svcError("SVC_WORKFLOW_START", `${field} beside a payload must be a ${type}.`, { status: 400, field });
@@ -79,6 +79,13 @@ function startOf({ body, query, headers }: HttpRequest, kind: "api" | "cli"): Wo
     ...(typeof around?.timeoutMinutes === "number" ? { timeoutMinutes: around.timeoutMinutes } : {}),
   };
 }
+
+/** Whether the key is the header's alone. A `startKey` counts whatever the input is: a step that is tried again evaluates its input anew. */
+const hasKeyOfHeader = ({ headers, body }: HttpRequest): boolean =>
+  typeof headers["idempotency-key"] === "string" && !(isPayload(body) && (body as { readonly startKey?: unknown }).startKey !== undefined);
+
+/** Whether a body has its payload beside other fields. */
+const isPayload = (body: unknown): boolean => Object.hasOwn((body ?? {}) as object, "payload");
 
 const digestOf = ({ input, entry, timeoutMinutes }: WorkflowStart): string =>
   createHash("sha256")
@@ -130,7 +137,7 @@ export function runRoutes({ server, read, write }: Place, open: Open): readonly 
           const start = startOf(request, kind);
           const started = await (await runs()).start(request.params.id ?? "", start, {
             root: true,
-            ...(start.startKey === undefined ? {} : { digest: digestOf(start) }),
+            ...(hasKeyOfHeader(request) ? { digest: digestOf(start) } : {}),
           });
           return answer(reply, started.duplicate ? 200 : 202, started);
         }),

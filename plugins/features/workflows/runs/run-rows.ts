@@ -51,7 +51,7 @@ export interface StepRow {
 /** The run of a key: see `startKeyOf` and `entryKeyOf`. */
 export interface KeyRow {
   readonly runId: string;
-  /** Of what was asked with a start key over HTTP. */
+  /** Of what was asked with an `Idempotency-Key`. */
   readonly digest?: string;
 }
 

@@ -101,7 +101,7 @@ it("what another writer was first with is read and decided again: a result count
   expect(keys.filter(({ duplicate }) => duplicate)).toHaveLength(3);
 });
 
-it("a start key with another input is refused, and starts nothing; the same input is told its run", async () => {
+it("a key with another digest is refused, and starts nothing; the same one is told its run", async () => {
   const waits = definitionOf(
     "waits",
     [
@@ -116,7 +116,7 @@ it("a start key with another input is refused, and starts nothing; the same inpu
   const { runId } = await start("one");
   expect(await start("one")).toMatchObject({ runId, duplicate: true });
   await expect(start("other")).rejects.toMatchObject({ code: "SVC_WORKFLOW_KEY_REUSED", status: 422, runId });
-  // Of a webhook or a parent, which count the key alone.
+  // Of a webhook or a step, which count the key alone.
   expect(await start()).toMatchObject({ runId, duplicate: true });
 });
 
