@@ -125,4 +125,5 @@ function readContents(folder: string): Contents & { readonly checksums: Checksum
 const isChecksums = (value: unknown): value is Checksums =>
   typeof value === "object" &&
   value !== null &&
+  Object.keys(value).length > 0 &&
   Object.entries(value).every(([path, sum]) => typeof sum === "string" && !isAbsolute(path) && normalize(path) === path && !path.startsWith(".."));
