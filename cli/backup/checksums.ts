@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { readdir, readlink, stat } from "node:fs/promises";
+import { lstat, readdir, readlink } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 
@@ -21,7 +21,7 @@ export async function checksumsOf(folder: string): Promise<{ readonly files: num
     checksums[relative(folder, path)] = await checksumOf(path, entry.isSymbolicLink());
     if (!entry.isFile()) continue;
     files += 1;
-    bytes += (await stat(path)).size;
+    bytes += (await lstat(path)).size;
   }
   return { files, bytes, checksums };
 }
@@ -41,9 +41,10 @@ export async function whyIncomplete(folder: string, checksums: Checksums): Promi
 
 const LINK = "-> ";
 
-/** Read as a stream: a database may be larger than the memory. */
+/** Read as a stream: a database may be larger than the memory. What has become a link or a pipe is not opened, and has none. */
 async function checksumOf(path: string, isLink: boolean): Promise<string> {
   if (isLink) return LINK + (await readlink(path));
+  if (!(await lstat(path)).isFile()) return "";
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);
   return hash.digest("hex");

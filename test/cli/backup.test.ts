@@ -92,6 +92,7 @@ describe("svc backup and svc restore", () => {
     ["whose database is empty", "state/svc.db", "", "svc.db is not what was backed up"],
     ["without its configuration", "svc.json", undefined, "svc.json is missing"],
     ["whose configuration is another one", "svc.json", "{}", "svc.json is not what was backed up"],
+    ["in which a file has become a link that never ends", "state/sessions/note.json", "-> /dev/zero", "note.json is not what was backed up"],
     ["without a file of the state", "state/sessions/note.json", undefined, "note.json is missing"],
   ])("a backup %s is refused, and nothing is changed", async (_what, name, text, reason) => {
     const shell = await shellWith(echoConfig());
@@ -103,8 +104,9 @@ describe("svc backup and svc restore", () => {
     const to = join(shell.folder, "copy");
     expect((await shell.svc("backup", to)).code).toBe(0);
     const file = join(to, "svc-backup-secrets", name);
-    if (text === undefined) await rm(file);
-    else writeFileSync(file, text);
+    if (text === undefined || text.startsWith("-> ")) await rm(file);
+    if (text?.startsWith("-> ")) symlinkSync(text.slice(3), file);
+    else if (text !== undefined) writeFileSync(file, text);
     expect(await shell.svc("restore", to)).toMatchObject({ code: 1, err: expect.stringContaining(reason) });
     expect(readdirSync(shell.folder).filter((entry) => /restor/.test(entry))).toEqual([]);
     expect((await shell.svc("daemon", "start")).code).toBe(0);

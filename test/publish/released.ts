@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
@@ -17,7 +17,7 @@ declare module "vitest" {
 export interface Released {
   /** Its address. */
   readonly address: string;
-  /** Its folder, see `startRegistry`: a file that publishes more starts one of its own on a copy. */
+  /** A copy of its folder that nothing writes to, see `startRegistry`: a file that publishes more starts one of its own on a copy of it. */
   readonly folder: string;
   /** The registry of npm's settings. */
   readonly uplink: string;
@@ -41,7 +41,9 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     registry = await startRegistry(folder, uplink);
     const packed = packRelease(join(home, "packed"));
     await publish(registry, packed);
-    project.provide("released", { address: registry.address, folder, uplink, packed });
+    const untouched = join(home, "untouched");
+    cpSync(folder, untouched, { recursive: true });
+    project.provide("released", { address: registry.address, folder: untouched, uplink, packed });
     return end;
   } catch (error) {
     await end();

@@ -5,6 +5,8 @@ it("an expression of which no day comes in any year is told", () => {
   for (const schedule of ["0 0 30 2 *", "0 0 31 2,4,6,9,11 *", "0 0 30-31 feb *", "0 0 31 jun *"]) expect(remarkOn(schedule), schedule).toMatch(/^never comes/);
   for (const schedule of [
     "0 0 29 2 *",
+    "0 0 30 2,* *",
+    "0 0 30,* 2 *",
     "0 0 31 1,2 *",
     "0 0 30 2 fri",
     "0 0 L 2 *",

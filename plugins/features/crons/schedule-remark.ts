@@ -21,14 +21,14 @@ export function remarkOn(schedule: string): string | undefined {
 
 /** Only days of the month can be absent from a year, and only where nothing else chooses days. */
 function neverComes([, , days = "*", months = "*", week = "*"]: readonly string[]): boolean {
-  if (!week.startsWith("*") || days.startsWith("*") || /l/i.test(days)) return false;
+  if (!week.startsWith("*") || /[*l]/i.test(days)) return false;
   const first = Math.min(...days.split(",").map((part) => Number.parseInt(part, 10)));
   return !daysOf(months).some((last) => first <= last);
 }
 
 /** The number of days of each month that a field names. A step among months leaves the first of them; the rest is not looked at. */
 function daysOf(months: string): readonly number[] {
-  if (months.startsWith("*")) return DAYS;
+  if (months.includes("*")) return DAYS;
   return months.split(",").flatMap((part) => {
     const [from = "", to = from] = (part.split("/")[0] as string).split("-");
     return DAYS.slice(monthOf(from) - 1, part.includes("/") && !part.includes("-") ? 12 : monthOf(to));
