@@ -33,7 +33,7 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
     reporters: ["default", new TellRetries()],
-    globalSetup: ["test/kit/default-port.ts", "test/kit/all-on-postgres.ts"],
+    globalSetup: ["test/kit/no-extra-certificates.ts", "test/kit/default-port.ts", "test/kit/all-on-postgres.ts"],
     projects: [
       {
         test: {

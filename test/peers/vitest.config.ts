@@ -6,6 +6,7 @@ export default defineConfig({
     reporters: ["default", new TellRetries()],
     // Programs of others have races of their own (a sub-agent whose main agent has just ended): a test that fails is run again, and says so.
     retry: 2,
+    globalSetup: ["test/kit/no-extra-certificates.ts"],
     include: ["test/peers/*.test.ts"],
     // The programs are large: two at once are enough for a small machine.
     maxWorkers: 2,
