@@ -25,7 +25,14 @@ const test = {
  */
 const MANY_FILES = { isolate: false, setupFiles: ["test/kit/as-first.ts", "test/kit/patience.ts"] };
 /** Files that change what stays in a process: they replace modules, or set its time zone. */
-const OWN_PROCESS = ["kernel/delivery/one-sync.test.ts", "kernel/maintenance/restart.test.ts"];
+const LEAVE_TRACES = ["kernel/delivery/one-sync.test.ts", "kernel/maintenance/restart.test.ts"];
+/** Files that ask for garbage collections or spawn thousands of programs: in a process that has grown they take five to ten times as long. */
+const WANT_SMALL_PROCESS = [
+  "plugins/features/models/model-call.test.ts",
+  "plugins/features/operator-actions/shell-work.test.ts",
+  "sdk/testing/contracts.test.ts",
+];
+const OWN_PROCESS = [...LEAVE_TRACES, ...WANT_SMALL_PROCESS];
 /** Files wait for processes, sockets and disks: on two processors three files at once leave them idle for 12 % of the time, five make a load of 20. */
 const SIDE_BY_SIDE = { sequence: { groupOrder: 0 }, maxWorkers: availableParallelism() + 2 };
 
