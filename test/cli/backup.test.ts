@@ -1,14 +1,17 @@
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { cp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import { lockHolder } from "@svc/kernel/folder";
 import type { Trace } from "@svc/sdk";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { restoreBackup } from "../../cli/backup/restore-backup.ts";
 import type { Cli } from "../../cli/cli.ts";
-import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+import { temporaryFolder } from "../kit/kernel.ts";
+import { echoConfig, openShell, type Shell, sharedDaemon } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
 afterEach(async () => {
@@ -22,13 +25,16 @@ async function shellWith(config?: unknown): Promise<Shell> {
   return shell;
 }
 
-const messages = async (shell: Shell) => (await shell.json<Trace[]>("trace", "list", "-n", "1000")).map(({ message }) => message).sort();
+const messages = async (shell: Shell) => (await shell.ask<{ traces: Trace[] }>("/traces?limit=1000")).traces.map(({ message }) => message).sort();
+/** What an agent answers to a message. */
+const answer = async (shell: Shell, agent: string, message: string) => (await shell.ask<{ reply: string }>("/task", { agent, message })).reply;
 
-describe("svc backup and svc restore", () => {
+describe("svc backup of a running daemon", () => {
+  const running = sharedDaemon(echoConfig());
+
   it("OPR-backup copies a running daemon under load; the copy restores elsewhere with everything that was acknowledged before it", async () => {
-    const shell = await shellWith(echoConfig());
+    const shell = running();
     writeFileSync(join(shell.folder, ".env"), "SOME_KEY=canary-1\n");
-    expect((await shell.svc("daemon", "start")).code).toBe(0);
     const { port } = JSON.parse(readFileSync(join(shell.folder, ".svc/daemon.json"), "utf8")) as { port: number };
     const said: string[] = [];
     let writing = true;
@@ -44,7 +50,7 @@ describe("svc backup and svc restore", () => {
     })();
     while (said.length < 20) await new Promise((resolve) => setTimeout(resolve, 10));
     const before = [...said];
-    const to = join(shell.folder, "copy");
+    const to = join(await temporaryFolder(), "copy");
     const taken = await shell.json<{ folder: string; files: number }>("backup", to);
     writing = false;
     await writer;
@@ -62,13 +68,78 @@ describe("svc backup and svc restore", () => {
     expect((await other.svc("daemon", "send", "echo", "after")).out).toContain("after");
   });
 
+  it("a folder in a file system of the kernel is refused, where making one would never end", async () => {
+    expect(await running().svc("backup", "/proc/svc-backup")).toMatchObject({ code: 2, err: expect.stringContaining("name a folder elsewhere") });
+  });
+
+  it("FLT-R1 pipes and sockets of plugins, and files that go while it copies, break no backup", async () => {
+    const shell = running();
+    mkdirSync(join(shell.folder, ".svc/plugins"), { recursive: true });
+    const own = mkdtempSync(join(shell.folder, ".svc/plugins/busy-"));
+    const to = await temporaryFolder();
+    symlinkSync("nowhere", join(own, "link"));
+    const socket = createServer().listen(join(own, "socket"));
+    execFileSync("mkfifo", [join(own, "pipe")]);
+    const churn = spawn(process.execPath, [
+      "-e",
+      `const fs = require("node:fs"); for (;;) { for (let n = 0; n < 40; n++) { const f = process.argv[1] + "/f" + n; fs.existsSync(f) ? fs.unlinkSync(f) : fs.writeFileSync(f, "x"); } Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1); }`,
+      own,
+    ]);
+    try {
+      for (let n = 0; n < 5; n += 1) expect(await shell.svc("backup", join(to, `copy${n}`))).toMatchObject({ code: 0 });
+    } finally {
+      churn.kill("SIGKILL");
+      socket.close();
+    }
+    const names = readdirSync(join(to, "copy0/svc-backup-secrets/state/plugins", basename(own)));
+    expect(names).toContain("link");
+    expect(names).not.toEqual(expect.arrayContaining(["pipe"]));
+    expect(names).not.toEqual(expect.arrayContaining(["socket"]));
+  });
+});
+
+/** A folder in which a daemon ran, was told "kept" and has stopped, and its backup `copy`; each test works on a copy of it. */
+let prepared: string;
+beforeAll(async () => {
+  prepared = mkdtempSync(join(tmpdir(), "svc-backup-test-"));
+  const shell = await openShell({}, prepared);
+  shell.write(echoConfig());
+  expect((await shell.svc("daemon", "start")).code).toBe(0);
+  await answer(shell, "echo", "kept");
+  expect((await shell.svc("daemon", "stop")).code).toBe(0);
+  mkdirSync(join(prepared, ".svc/sessions"), { recursive: true });
+  writeFileSync(join(prepared, ".svc/sessions/note.json"), "{}");
+  expect((await shell.svc("backup", "copy")).code).toBe(0);
+});
+afterAll(() => rm(prepared, { recursive: true, force: true }));
+
+async function usedShell(): Promise<Shell> {
+  const shell = await shellWith();
+  await cp(prepared, shell.folder, { recursive: true, preserveTimestamps: true });
+  return shell;
+}
+
+/** Removes the file of the backup, and puts a text or a link in its place. */
+async function damage(shell: Shell, name: string, text: string | undefined): Promise<void> {
+  const file = join(shell.folder, "copy/svc-backup-secrets", name);
+  await rm(file);
+  if (text?.startsWith("-> ")) symlinkSync(text.slice(3), file);
+  else if (text !== undefined) writeFileSync(file, text);
+}
+
+/** The hash of each file of the folder but those of its backup. */
+function filesOf(folder: string): Readonly<Record<string, string>> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const kept = files.map((entry) => join(entry.parentPath, entry.name)).filter((path) => !path.startsWith(join(folder, "copy/")));
+  return Object.fromEntries(kept.map((path) => [path, createHash("sha256").update(readFileSync(path)).digest("hex")]));
+}
+
+describe("svc backup and svc restore", () => {
   it("keeps what stood there, and changes nothing while a daemon runs or when the backup is not whole", async () => {
-    const shell = await shellWith(echoConfig());
-    expect((await shell.svc("daemon", "start")).code).toBe(0);
-    await shell.svc("exec", "echo", "kept");
+    const shell = await usedShell();
     const to = join(shell.folder, "copy");
-    expect((await shell.svc("backup", to)).code).toBe(0);
-    await shell.svc("exec", "echo", "later");
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    await answer(shell, "echo", "later");
     expect(await shell.svc("restore", to)).toMatchObject({ code: 75, err: expect.stringContaining("svc daemon stop") });
     await shell.svc("daemon", "stop");
 
@@ -95,36 +166,25 @@ describe("svc backup and svc restore", () => {
     ["in which a file has become a link that never ends", "state/sessions/note.json", "-> /dev/zero", "note.json is not what was backed up"],
     ["without a file of the state", "state/sessions/note.json", undefined, "note.json is missing"],
   ])("a backup %s is refused, and nothing is changed", async (_what, name, text, reason) => {
-    const shell = await shellWith(echoConfig());
-    expect((await shell.svc("daemon", "start")).code).toBe(0);
-    await shell.svc("exec", "echo", "kept");
-    await shell.svc("daemon", "stop");
-    mkdirSync(join(shell.folder, ".svc/sessions"), { recursive: true });
-    writeFileSync(join(shell.folder, ".svc/sessions/note.json"), "{}");
-    const to = join(shell.folder, "copy");
-    expect((await shell.svc("backup", to)).code).toBe(0);
-    const file = join(to, "svc-backup-secrets", name);
-    if (text === undefined || text.startsWith("-> ")) await rm(file);
-    if (text?.startsWith("-> ")) symlinkSync(text.slice(3), file);
-    else if (text !== undefined) writeFileSync(file, text);
-    expect(await shell.svc("restore", to)).toMatchObject({ code: 1, err: expect.stringContaining(reason) });
+    const shell = await usedShell();
+    const before = filesOf(shell.folder);
+    await damage(shell, name, text);
+    expect(await shell.svc("restore", "copy")).toMatchObject({ code: 1, err: expect.stringContaining(reason) });
     expect(readdirSync(shell.folder).filter((entry) => /restor/.test(entry))).toEqual([]);
+    expect(filesOf(shell.folder)).toEqual(before);
+  });
+
+  it("a daemon starts with what was there after a backup was refused", async () => {
+    const shell = await usedShell();
+    await damage(shell, "state/svc.db", "");
+    expect((await shell.svc("restore", "copy")).code).toBe(1);
     expect((await shell.svc("daemon", "start")).code).toBe(0);
     expect(await messages(shell)).toEqual(["kept"]);
   });
 
-  it("a folder in a file system of the kernel is refused, where making one would never end", async () => {
-    const shell = await shellWith(echoConfig());
-    await shell.svc("daemon", "start");
-    expect(await shell.svc("backup", "/proc/svc-backup")).toMatchObject({ code: 2, err: expect.stringContaining("name a folder elsewhere") });
-  });
-
   it("no daemon starts on a folder while a backup is put in its place", async () => {
-    const shell = await shellWith(echoConfig());
-    await shell.svc("daemon", "start");
-    await shell.svc("daemon", "stop");
+    const shell = await usedShell();
     const to = join(shell.folder, "copy");
-    expect((await shell.svc("backup", to)).code).toBe(0);
     const dataFolder = join(shell.folder, ".svc");
     const file = join(shell.folder, "svc.json");
     let holder: number | undefined;
@@ -144,11 +204,8 @@ describe("svc backup and svc restore", () => {
   });
 
   it.each([".svc", "svc.json"])("a restore that is killed when %s was moved away is told by doctor and by each start, and done again", async (name) => {
-    const shell = await shellWith(echoConfig());
-    expect((await shell.svc("daemon", "start")).code).toBe(0);
-    await shell.svc("daemon", "send", "echo", "kept");
-    const { folder: to } = await shell.json<{ folder: string }>("backup");
-    await shell.svc("daemon", "stop");
+    const shell = await usedShell();
+    const to = join(shell.folder, "copy");
     const killer = join(shell.folder, "killer.cjs");
     writeFileSync(
       killer,
@@ -179,41 +236,16 @@ describe("svc backup and svc restore", () => {
     expect((await shell.svc("daemon", "start")).code).toBe(0);
     const { folder } = await shell.json<{ folder: string }>("backup");
     await shell.svc("backup", "copy");
-    await shell.svc("daemon", "stop");
+    await shell.end();
     const { kept } = await shell.json<{ kept: string[] }>("restore", "copy");
     expect((await shell.svc("daemon", "start")).code).toBe(0);
     const secret = ["copy", folder].flatMap((backup) => [".env", "svc.json", "state/svc.db"].map((name) => join(backup, "svc-backup-secrets", name)));
     const aside = kept.map((path) => (path.includes(".svc.before") ? join(path, "last-good.json") : path));
     for (const path of [...secret, ...aside]) {
       expect(existsSync(join(shell.folder, path)) || existsSync(path)).toBe(true);
-      const { out } = await shell.svc("exec", "a", `/run file.read_lines ${JSON.stringify({ path })}`);
-      expect([path, out]).toEqual([path, expect.stringContaining("belongs to the daemon")]);
+      const said = await answer(shell, "a", `/run file.read_lines ${JSON.stringify({ path })}`);
+      expect([path, said]).toEqual([path, expect.stringContaining("belongs to the daemon")]);
     }
-  });
-
-  it("FLT-R1 pipes and sockets of plugins, and files that go while it copies, break no backup", async () => {
-    const shell = await shellWith(echoConfig());
-    await shell.svc("daemon", "start");
-    const own = join(shell.folder, ".svc/plugins/busy");
-    mkdirSync(own, { recursive: true });
-    symlinkSync("nowhere", join(own, "link"));
-    const socket = createServer().listen(join(own, "socket"));
-    execFileSync("mkfifo", [join(own, "pipe")]);
-    const churn = spawn(process.execPath, [
-      "-e",
-      `const fs = require("node:fs"); for (;;) for (let n = 0; n < 40; n++) { const f = process.argv[1] + "/f" + n; fs.existsSync(f) ? fs.unlinkSync(f) : fs.writeFileSync(f, "x"); }`,
-      own,
-    ]);
-    try {
-      for (let n = 0; n < 5; n += 1) expect(await shell.svc("backup", `copy${n}`)).toMatchObject({ code: 0 });
-    } finally {
-      churn.kill("SIGKILL");
-      socket.close();
-    }
-    const names = readdirSync(join(shell.folder, "copy0/svc-backup-secrets/state/plugins/busy"));
-    expect(names).toContain("link");
-    expect(names).not.toEqual(expect.arrayContaining(["pipe"]));
-    expect(names).not.toEqual(expect.arrayContaining(["socket"]));
   });
 
   it("FLT-R3 SEC-R9 a backup does not copy itself, and a link in a backup takes the place of nothing", async () => {
