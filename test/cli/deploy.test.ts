@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { EXIT } from "../../cli/exit.ts";
 import { post } from "../kit/kernel.ts";
 import { type SshServer, sshMissing, startSsh } from "../kit/ssh-server.ts";
-import { echoConfig } from "../kit/svc.ts";
+import { echoConfig, openShell } from "../kit/svc.ts";
 import { another, deployer, type Far, farMachine, fewNames, install } from "./deploy.harness.ts";
 
 const missing = sshMissing();
@@ -59,7 +59,7 @@ async function runs(config: object = CONFIG): Promise<void> {
   if (deployed === undefined) {
     const first = farMachine(home, "deployed");
     expect(await deployer(join(stage, "one"), near, ssh, "deployed").run()).toMatchObject({ code: 0 });
-    await first.svc("daemon", "stop", "--now");
+    await (await openShell({}, first.folder)).end();
     deployed = first;
   }
   await far.like(deployed, config);
@@ -108,7 +108,7 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
     const [former] = far.releases().slice(-1);
     const before = far.note();
     const asked = post(`http://${before.host}:${before.port}`, "/task", { agent: "echo", message: "under way" });
-    await vi.waitFor(async () => expect((await far.svc("daemon", "status", "--json")).out).toMatch(/"running": 1/), { timeout: 20_000 });
+    await vi.waitFor(async () => expect(await far.ask("/health")).toMatchObject({ tasks: { running: 1 } }), { timeout: 20_000 });
     const said = await from("two").run("--json", "--keep", "2");
     expect(said.err).not.toContain("going back");
     // The one that runs, the one before it, and one more.
@@ -130,7 +130,7 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
     expect(said.code).toBe(1);
     expect(far.current()).toBe(former);
     expect(readFileSync(join(far.folder, "svc.json"), "utf8")).toBe(config);
-    expect(await far.svc("daemon", "send", "echo", "still here")).toMatchObject({ code: 0, out: expect.stringContaining("still here") });
+    expect(await far.answer("still here")).toContain("still here");
   });
 
   it("what cannot run there is refused before anything is switched: a bad configuration, a restart that is not allowed", { timeout: LONG }, async () => {
@@ -170,7 +170,7 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
     await expect.poll(() => existsSync(pending)).toBe(false);
     expect(far.note().pid).not.toBe(pid);
     expect(far.current()).toMatch(/^0\.2\.0-/);
-    expect(await far.svc("daemon", "send", "echo", "hello")).toMatchObject({ code: 0, out: expect.stringContaining("hello") });
+    expect(await far.answer("hello")).toContain("hello");
   });
 
   it("a connection that is cut in the middle of the copy, and a full disk, leave the old one running", { timeout: LONG }, async (ctx) => {
@@ -184,7 +184,7 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
     });
     line.close();
     expect([far.releases().length, far.note().pid]).toEqual([1, pid]);
-    expect(await far.svc("daemon", "send", "echo", "one")).toMatchObject({ code: 0 });
+    expect(await far.answer("one")).toContain("one");
 
     const free = fewNames(join(home, "full"));
     if (free === undefined) return ctx.skip("this user may not mount a tmpfs");
@@ -206,7 +206,7 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
     ]).toContainEqual(codes);
     for (const { code, out } of both) if (code === 75) expect(out).toContain("another deployment works there");
     expect(far.current()).toMatch(/^0\.2\.0-/);
-    expect(await far.svc("daemon", "send", "echo", "hello")).toMatchObject({ code: 0 });
+    expect(await far.answer("hello")).toContain("hello");
   });
 
   it("kill -9 of the one who deploys, while the daemon restarts: the far side ends what it began", { timeout: LONG }, async () => {
@@ -227,7 +227,7 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
       { timeout: 60_000 },
     );
     expect(far.current()).toMatch(/^0\.2\.0-/);
-    expect(await far.svc("daemon", "send", "echo", "hello")).toMatchObject({ code: 0 });
+    expect(await far.answer("hello")).toContain("hello");
   });
 
   it("a switch that a crash of the machine broke off is undone by the next deployment, before anything else", { timeout: LONG }, async () => {
@@ -244,7 +244,7 @@ describe.skipIf(missing !== undefined)("svc daemon deploy", () => {
     expect(JSON.parse(said.out)).toMatchObject([{ outcome: "up", former, release: expect.stringMatching(/^0\.2\.0-/) }]);
     expect(readFileSync(join(far.folder, "svc.json"), "utf8")).toBe(pending.config);
     expect(existsSync(join(far.folder, "releases/pending.json"))).toBe(false);
-    expect(await far.svc("daemon", "send", "echo", "hello")).toMatchObject({ code: 0 });
+    expect(await far.answer("hello")).toContain("hello");
   });
 
   it("what a deployer that was killed left in the folder for temporary files goes with the next deployment", { timeout: LONG }, async () => {

@@ -2,10 +2,11 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ReplayReport, TaskComparison } from "@svc/kernel";
-import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
@@ -22,6 +23,22 @@ async function recorded(messages: readonly string[], agent: object = {}, rest: o
   // As svc exec hands it over.
   const task = { agent: "echo", freshSession: true, context: { channel: "cli", chatId: "exec" } };
   for (const message of messages) expect(await shell.ask("/task", { ...task, message })).toMatchObject({ ok: true });
+  return shell;
+}
+
+/** A folder with three tasks, whose daemon has stopped; each test that needs no other works on a copy of it. */
+let prepared: string;
+beforeAll(async () => {
+  prepared = mkdtempSync(join(tmpdir(), "svc-replay-test-"));
+  const shell = await recorded(["all well", "please end", "please throw"], {}, {}, prepared);
+  await historyHas(shell, "please throw");
+  await shell.end();
+});
+afterAll(() => rmSync(prepared, { recursive: true, force: true }));
+
+async function recordedBefore(): Promise<Shell> {
+  const shell = await openShell();
+  await cp(prepared, shell.folder, { recursive: true });
   return shell;
 }
 
@@ -112,7 +129,7 @@ describe("svc trace replay --with", { timeout: 120_000 }, () => {
   });
 
   it("shows what another file changes in context and delivery, and what has changed since the record", async () => {
-    const shell = await recorded(["hello"]);
+    const shell = await recordedBefore();
     const other = echoConfig({ name: "Another", systemPrompt: "Be brief.\nBe kind." });
     writeFileSync(join(shell.folder, "other.json"), JSON.stringify(other));
     const { code, report } = await replay(shell, "--with", "other.json", "--last", "1");
@@ -186,7 +203,7 @@ describe("svc trace replay --with", { timeout: 120_000 }, () => {
   });
 
   it("names a plugin that throws or ends the process, with the task, and goes on with the next", async () => {
-    const shell = await recorded(["all well", "please end", "please throw"]);
+    const shell = await recordedBefore();
     const file = plugin(
       shell,
       "brittle",
@@ -203,8 +220,8 @@ describe("svc trace replay --with", { timeout: 120_000 }, () => {
   });
 
   it("killed in the middle, also without bubblewrap, nothing of it goes on, and the next replay removes its copy of the state", async () => {
-    const shell = await recorded(["forever"]);
-    const file = plugin(shell, "loop", `ctx.hooks.inbound.tap(() => { for (;;); });`);
+    const shell = await recordedBefore();
+    const file = plugin(shell, "loop", `ctx.hooks.inbound.tap(() => { for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50); });`);
     const before = rehearsals();
     const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "trace", "replay", "--with", file], {
       cwd: shell.folder,
@@ -240,19 +257,19 @@ describe("svc trace replay --with", { timeout: 120_000 }, () => {
   });
 
   it("works while no daemon runs, chooses by agent, time and count, and leaves nothing behind", async () => {
-    const shell = await recorded(["one", "two", "three"]);
-    await shell.svc("daemon", "stop", "--now");
+    const shell = await recordedBefore();
     const left = rehearsals();
-    expect((await replay(shell, "--with", "svc.json", "--last", "2")).report.tasks).toHaveLength(2);
+    const last = (await replay(shell, "--with", "svc.json", "--last", "2")).report.tasks;
+    expect(last).toHaveLength(2);
     expect((await replay(shell, "--with", "svc.json", "--since", "1h")).report.tasks).toHaveLength(3);
     expect((await replay(shell, "--with", "svc.json", "--agent", "nobody")).report.tasks).toHaveLength(0);
-    const [newest] = await replay(shell, "--with", "svc.json", "--last", "1").then(({ report }) => report.tasks);
+    const [newest] = last;
     expect(only((await replay(shell, newest?.id as string, "--with", "svc.json")).report).id).toBe(newest?.id);
     expect(rehearsals().filter((name) => !left.includes(name))).toEqual([]);
   });
 
   it("refuses what it cannot use, with codes apart from 1", async () => {
-    const shell = await recorded(["x"]);
+    const shell = await recordedBefore();
     expect(await shell.svc("trace", "replay", "--with", "absent.json")).toMatchObject({
       code: 2,
       err: expect.stringContaining("no configuration and no plugin at"),
