@@ -111,7 +111,10 @@ beforeAll(async () => {
   writeFileSync(join(prepared, ".svc/sessions/note.json"), "{}");
   expect((await shell.svc("backup", "copy")).code).toBe(0);
 });
-afterAll(() => rm(prepared, { recursive: true, force: true }));
+afterAll(async () => {
+  await (await openShell({}, prepared)).end();
+  await rm(prepared, { recursive: true, force: true });
+});
 
 async function usedShell(): Promise<Shell> {
   const shell = await shellWith();

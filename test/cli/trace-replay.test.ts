@@ -6,7 +6,7 @@ import { cp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ReplayReport, TaskComparison } from "@svc/kernel";
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
@@ -34,7 +34,10 @@ beforeAll(async () => {
   await historyHas(shell, "please throw");
   await shell.end();
 });
-afterAll(() => rmSync(prepared, { recursive: true, force: true }));
+afterAll(async () => {
+  await (await openShell({}, prepared)).end();
+  rmSync(prepared, { recursive: true, force: true });
+});
 
 async function recordedBefore(): Promise<Shell> {
   const shell = await openShell();
@@ -63,16 +66,15 @@ async function replay(
 
 /** The daemon writes what was said in its own time. */
 const historyHas = (shell: Shell, words: string) =>
-  expect
-    .poll(() => {
+  vi.waitFor(
+    () => {
       const folder = join(shell.folder, ".svc/plugins/feature-context-layered/history/echo/cli/exec");
-      return existsSync(folder)
-        ? readdirSync(folder)
-            .map((day) => readFileSync(join(folder, day), "utf8"))
-            .join("")
-        : "";
-    })
-    .toContain(words);
+      expect(existsSync(folder) ? readdirSync(folder).map((day) => readFileSync(join(folder, day), "utf8")) : []).toContainEqual(
+        expect.stringContaining(words),
+      );
+    },
+    { timeout: 20_000 },
+  );
 
 /** The processes that have that word in their command line or environment. */
 const processesWith = (word: string): readonly number[] =>
