@@ -14,10 +14,13 @@ for (const [stream, name] of [
   };
 process.stdout.setMaxListeners(0);
 
-process.on("message", async ({ folder, args }) => {
+const began = { ...process.env, SVC_CONFIG: "" };
+
+process.on("message", async ({ folder, args, env }) => {
   process.chdir(folder);
+  process.env = { ...began, ...env };
   Object.assign(said, { out: "", err: "" });
   process.exitCode = undefined;
-  const code = await main(args, { ...process.env, SVC_CONFIG: "" });
+  const code = await main(args, process.env);
   process.send({ code, ...said });
 });
