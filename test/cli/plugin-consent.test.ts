@@ -1,13 +1,17 @@
 import { once } from "node:events";
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import type { PluginStatus } from "@svc/kernel";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { lacks } from "../faults/daemon.harness.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { packPackage } from "../kit/pack.ts";
-import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+import { echoConfig, openShell, type Said, type Shell } from "../kit/svc.ts";
 
+/** What is looked at runs in processes of its own: the commands themselves need none. */
+const lines = sharedLines();
 const shells: Shell[] = [];
 afterEach(async () => {
   for (const shell of shells.splice(0)) await shell.end();
@@ -117,7 +121,7 @@ describe("what somebody else's code may do before it is agreed to", () => {
     const shell = await shellWith();
     write(shell, "outside", { svc: { entry: "../outside.mjs" } });
     writeFileSync(join(shell.folder, "outside.mjs"), "");
-    expect(await shell.svc("plugin", "add", "./outside", "--yes")).toMatchObject({
+    expect(await lines(shell).svc("plugin", "add", "./outside", "--yes")).toMatchObject({
       code: 1,
       err: expect.stringContaining("entry '../outside.mjs' leads out of the package"),
     });
@@ -134,7 +138,7 @@ describe("what somebody else's code may do before it is agreed to", () => {
       },
       setup: `ctx.jobs.cron("nightly", "0 3 * * *", undefined, async () => {}); ctx.provide.route({ method: "GET", path: "/much", guard: "open", handle: async () => ({}) });`,
     });
-    const { code, out, err } = await shell.svc("plugin", "add", "./much");
+    const { code, out, err } = await lines(shell).svc("plugin", "add", "./much");
     expect(code).toBe(1);
     expect(err).toContain("Let ./much run in the daemon?");
     for (const words of [
@@ -143,15 +147,15 @@ describe("what somebody else's code may do before it is agreed to", () => {
       "commands             svc much (Much of it); they run as you",
     ])
       expect(out).toContain(words);
-    expect(await shell.svc("plugin", "add", "./much", "--yes")).toMatchObject({ code: 0 });
-    const { things } = await shell.json<{ things: string[] }>("plugin", "inspect", "./much");
+    expect(await lines(shell).svc("plugin", "add", "./much", "--yes")).toMatchObject({ code: 0 });
+    const { things } = await lines(shell).json<{ things: string[] }>("plugin", "inspect", "./much");
     expect(things).toEqual(["cron nightly 0 3 * * *", "route GET /much open"]);
   });
 
   it("SEC-S6 what is registered and not shown is refused", async () => {
     const shell = await shellWith();
     write(shell, "more", { svc: { registers: ["hook inbound"] }, setup: "ctx.hooks.deliver.tap(() => undefined);" });
-    expect(await shell.svc("plugin", "add", "./more", "--yes")).toMatchObject({
+    expect(await lines(shell).svc("plugin", "add", "./more", "--yes")).toMatchObject({
       code: 1,
       err: expect.stringContaining("registers hook deliver, which registers in the svc member"),
     });
@@ -170,7 +174,12 @@ describe("what svc plugin add sees", () => {
     });
     for (const command of ["add", "inspect", "check"]) {
       const said = async (name: string) => {
-        const { out, err } = await shell.svc("plugin", command, `./${name}`, ...(command === "add" ? ["--yes"] : command === "check" ? ["--quick"] : []));
+        const { out, err } = await lines(shell).svc(
+          "plugin",
+          command,
+          `./${name}`,
+          ...(command === "add" ? ["--yes"] : command === "check" ? ["--quick"] : []),
+        );
         return `${out}${err}`;
       };
       expect(await said("wrong")).toMatch(/setup: .*boom.* \(index\.mjs:3:\d+\)/);
@@ -183,22 +192,40 @@ describe("what svc plugin add sees", () => {
     const shell = await shellWith();
     write(shell, "twin", {});
     write(shell, "other", { svc: { name: "twin" } });
-    expect(await shell.svc("plugin", "add", "./twin", "--yes")).toMatchObject({ code: 0 });
-    expect(await shell.svc("plugin", "add", "./other", "--yes")).toMatchObject({
+    expect(await lines(shell).svc("plugin", "add", "./twin", "--yes")).toMatchObject({ code: 0 });
+    expect(await lines(shell).svc("plugin", "add", "./other", "--yes")).toMatchObject({
       code: 1,
       err: expect.stringContaining("./twin in plugins of svc.json is feature-twin already; remove it first: svc plugin remove ./twin"),
     });
     write(shell, "fetch", { svc: { kind: "action", name: "http-fetch" } });
-    expect((await shell.svc("plugin", "add", "./fetch", "--yes")).err).toContain("action-http-fetch comes with svc");
+    expect((await lines(shell).svc("plugin", "add", "./fetch", "--yes")).err).toContain("action-http-fetch comes with svc");
     write(shell, "taker", { setup: 'ctx.provide.tier({ name: "local", modes: [], run: async function* () {} });' });
     expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
-    expect((await shell.svc("plugin", "add", "./taker", "--yes")).err).toContain(
+    expect((await lines(shell).svc("plugin", "add", "./taker", "--yes")).err).toContain(
       "it provides tier local, and so does tier-local, which runs; switch that off first",
     );
   });
 });
 
 describe("the pin of an installed plugin", { timeout: 60_000 }, () => {
+  /** A folder with a plugin of npm's in it, of which tests have copies, and what was said when it was added. */
+  let installed: string;
+  let added: Said;
+  beforeAll(async () => {
+    installed = mkdtempSync(join(tmpdir(), "svc-installed-"));
+    const shell = await openShell({}, installed);
+    shell.write(echoConfig());
+    write(shell, "newer", { pkg: { version: "1.0.1" } });
+    added = await shell.svc("plugin", "add", pack(shell, "newer"), "--yes");
+  });
+  afterAll(() => rmSync(installed, { recursive: true, force: true }));
+
+  async function installedShell(): Promise<Shell> {
+    const shell = await shellWith();
+    cpSync(installed, shell.folder, { recursive: true, verbatimSymlinks: true });
+    return shell;
+  }
+
   it("AUT-B2 covers what npm installed for it: a changed byte in a dependency of a dependency is noticed everywhere", async () => {
     const shell = await shellWith();
     for (const [name, dependencies] of [
@@ -212,44 +239,41 @@ describe("the pin of an installed plugin", { timeout: 60_000 }, () => {
     }
     write(shell, "user", { pkg: { dependencies: { middle: `file:${join(shell.folder, "middle-1.0.0.tgz")}` } } });
     write(shell, "second", { pkg: { dependencies: { deep: `file:${join(shell.folder, "deep-1.0.0.tgz")}` } } });
-    expect(await shell.svc("plugin", "add", pack(shell, "user"), "--yes")).toMatchObject({ code: 0 });
-    expect(await shell.svc("plugin", "add", pack(shell, "second"), "--yes")).toMatchObject({ code: 0 });
+    expect(await lines(shell).svc("plugin", "add", pack(shell, "user"), "--yes")).toMatchObject({ code: 0 });
+    expect(await lines(shell).svc("plugin", "add", pack(shell, "second"), "--yes")).toMatchObject({ code: 0 });
     const pins = JSON.parse(readFileSync(join(shell.folder, ".svc/plugins.lock.json"), "utf8")) as Record<string, { dependencies: object }>;
     expect(Object.keys(pins["svc-plugin-user"]?.dependencies ?? {})).toEqual(["deep@1.0.0", "middle@1.0.0"]);
-    expect(await shell.svc("plugin", "doctor")).toMatchObject({ code: 0 });
+    expect(await lines(shell).svc("plugin", "doctor")).toMatchObject({ code: 0 });
 
     appendFileSync(join(shell.folder, ".svc/node_modules/deep/index.js"), "\n// changed");
     const words = "the files of its dependency deep@1.0.0 are different";
-    expect(await shell.svc("plugin", "doctor")).toMatchObject({ code: 1, out: expect.stringContaining("deep@1.0.0") });
+    expect(await lines(shell).svc("plugin", "doctor")).toMatchObject({ code: 1, out: expect.stringContaining("deep@1.0.0") });
     expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
-    const { plugins } = await shell.json<{ plugins: PluginStatus[] }>("daemon", "status", "--plugins");
+    const { plugins } = await shell.ask<{ plugins: PluginStatus[] }>("/health");
     expect(plugins.find(({ id }) => id === "feature-user")).toMatchObject({ state: "failed", reason: expect.stringContaining(words) });
-    const trusted = await shell.svc("plugin", "trust", "svc-plugin-user", "--yes");
+    const trusted = await lines(shell).svc("plugin", "trust", "svc-plugin-user", "--yes");
     expect(trusted).toMatchObject({ code: 0, out: expect.stringContaining("files      of its dependency deep@1.0.0 changed since") });
-    expect(await shell.svc("daemon", "stop")).toMatchObject({ code: 0 });
+    await shell.end();
     // Removing the other one lets npm put the tree in order again: what was trusted stays trusted, what was not does not become so.
-    expect(await shell.svc("plugin", "remove", "svc-plugin-second")).toMatchObject({ code: 0 });
-    expect((await shell.svc("plugin", "doctor")).out).toMatch(/ok\s+svc-plugin-user/);
+    expect(await lines(shell).svc("plugin", "remove", "svc-plugin-second")).toMatchObject({ code: 0 });
+    expect((await lines(shell).svc("plugin", "doctor")).out).toMatch(/ok\s+svc-plugin-user/);
   });
 
   it("AUT-B2 of an earlier svc, without the dependencies, holds for the plugin's own files until it is trusted anew", async () => {
-    const shell = await shellWith();
-    write(shell, "elder", {});
-    expect(await shell.svc("plugin", "add", pack(shell, "elder"), "--yes")).toMatchObject({ code: 0 });
+    const shell = await installedShell();
     const file = join(shell.folder, ".svc/plugins.lock.json");
-    const { "svc-plugin-elder": pin } = JSON.parse(readFileSync(file, "utf8")) as Record<string, object>;
-    writeFileSync(file, JSON.stringify({ "svc-plugin-elder": { ...pin, dependencies: undefined } }));
-    expect((await shell.svc("plugin", "doctor")).out).toMatch(/warning\s+svc-plugin-elder\s+only its own files are pinned/);
-    expect((await shell.svc("plugin", "trust", "svc-plugin-elder", "--yes")).out).toContain("is trusted");
-    expect((await shell.svc("plugin", "doctor")).out).toMatch(/ok\s+svc-plugin-elder/);
+    const { "svc-plugin-newer": pin } = JSON.parse(readFileSync(file, "utf8")) as Record<string, object>;
+    writeFileSync(file, JSON.stringify({ "svc-plugin-newer": { ...pin, dependencies: undefined } }));
+    expect((await lines(shell).svc("plugin", "doctor")).out).toMatch(/warning\s+svc-plugin-newer\s+only its own files are pinned/);
+    expect((await lines(shell).svc("plugin", "trust", "svc-plugin-newer", "--yes")).out).toContain("is trusted");
+    expect((await lines(shell).svc("plugin", "doctor")).out).toMatch(/ok\s+svc-plugin-newer/);
   });
 
   it("AUT-B1 the version is that of package.json, wherever it is shown", async () => {
-    const shell = await shellWith();
-    write(shell, "newer", { pkg: { version: "1.0.1" } });
-    expect((await shell.svc("plugin", "add", pack(shell, "newer"), "--yes")).out).toContain("svc-plugin-newer 1.0.1 is installed and pinned.");
-    expect((await shell.svc("plugin", "check", "./newer", "--quick")).out).toContain("package.json says 1.0.1, definePlugin 1.0.0");
+    const shell = await installedShell();
+    expect(added.out).toContain("svc-plugin-newer 1.0.1 is installed and pinned.");
+    expect((await lines(shell).svc("plugin", "check", "./newer", "--quick")).out).toContain("package.json says 1.0.1, definePlugin 1.0.0");
     expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
-    expect((await shell.json<PluginStatus[]>("plugin", "list")).find(({ id }) => id === "feature-newer")).toMatchObject({ version: "1.0.1" });
+    expect((await lines(shell).json<PluginStatus[]>("plugin", "list")).find(({ id }) => id === "feature-newer")).toMatchObject({ version: "1.0.1" });
   });
 });
