@@ -1,15 +1,32 @@
 import { execFile } from "node:child_process";
-import { chmodSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { smallDisk } from "../../kernel/base/processes.harness.ts";
 import { ROOT } from "../house/house.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { echoConfig, openShell, type Said, type Shell } from "../kit/svc.ts";
 import { ON_SERVER } from "../kit/test-store.ts";
 
+/** Doctors look at many folders in one process. */
+const lines = sharedLines();
 const shells: Shell[] = [];
 const servers: { close(): void }[] = [];
 afterEach(async () => {
@@ -25,11 +42,23 @@ async function folder(config: unknown = echoConfig(), env: Record<string, string
   return shell;
 }
 
-/** A folder in which a daemon ran and stopped. */
-async function usedFolder(): Promise<Shell> {
-  const shell = await folder();
+/** A folder in which a daemon ran and stopped; tests have copies of it. */
+let used: string;
+beforeAll(async () => {
+  used = mkdtempSync(join(tmpdir(), "svc-doctor-test-"));
+  const shell = await openShell({}, used);
+  shell.write(echoConfig());
   expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
   expect(await shell.svc("daemon", "stop")).toMatchObject({ code: 0 });
+});
+afterAll(async () => {
+  await (await openShell({}, used)).end();
+  rmSync(used, { recursive: true, force: true });
+});
+
+async function usedFolder(): Promise<Shell> {
+  const shell = await openShell();
+  cpSync(used, shell.folder, { recursive: true });
   return shell;
 }
 
@@ -49,7 +78,7 @@ const problems = ({ out }: Said) => out.split("\n").filter((line) => line.starts
 
 /** Doctor and start agree: it ends with 1 and names the fault and a next step, and a start fails with `code` and says the same in words. */
 async function bothFail(shell: Shell, said: RegExp, code: number): Promise<void> {
-  const doctor = await shell.svc("doctor");
+  const doctor = await lines(shell).svc("doctor");
   expect(doctor.out).toMatch(new RegExp(`ERROR.*${said.source}`));
   expect(doctor.code).toBe(1);
   const started = await shell.svc("daemon", "start");
@@ -178,24 +207,24 @@ describe("doctor tries what a start would do", () => {
 
   it("a svc.json that cannot be read, or is not there yet, leads to no words about the default port", async () => {
     const shell = await folder('{ "node": { "bind": ');
-    const broken = await shell.svc("doctor");
+    const broken = await lines(shell).svc("doctor");
     expect(broken).toMatchObject({ code: 1, out: expect.stringContaining("svc.json:1:") });
     expect(broken.out).not.toMatch(/port|node\.bind/);
-    expect(problems(await (await openShell()).svc("doctor"))).toEqual([expect.stringContaining("run: svc init")]);
+    expect(problems(await lines(await openShell()).svc("doctor"))).toEqual([expect.stringContaining("run: svc init")]);
   });
 
   it("OPR-M4 6 a plugin that is not installed", async () => {
     const shell = await folder(echoConfig({}, { plugins: ["svc-plugin-nope"] }));
-    const { code, out } = await shell.svc("doctor");
+    const { code, out } = await lines(shell).svc("doctor");
     expect(out).toMatch(/ERROR.*svc-plugin-nope.*is not installed/);
     expect(code).toBe(1);
-    expect((await shell.svc("config", "check")).code).toBe(78);
+    expect((await lines(shell).svc("config", "check")).code).toBe(78);
   });
 
   it("OPR-M4 7 an engine that is not there, with the daemon down", async () => {
     const empty = await openShell();
-    const shell = await folder(echoConfig({ tier: "cli-b", local: undefined }), { PATH: empty.folder });
-    const { out } = await shell.svc("doctor");
+    const shell = await folder(echoConfig({ tier: "cli-b", local: undefined }));
+    const { out } = await lines(shell, { PATH: empty.folder }).svc("doctor");
     expect(out).toMatch(/warning {2}the engine of agent echo \(tier cli-b\) is not usable: ./);
   });
 
@@ -206,18 +235,19 @@ describe("doctor tries what a start would do", () => {
     );
     const agents = config.agents as Record<string, object>;
     agents.second = { name: "Second", workspace: "./w", tier: "sdk", provider: "mine", model: "m" };
-    const shell = await folder(config, { MINE: "a-key-of-the-tests-00000000" });
+    const env = { MINE: "a-key-of-the-tests-00000000" };
+    const shell = await folder(config, env);
     const words = "The address of the provider 'mine' is not known; set providers.mine.endpoint (baseUrl is not read).";
     const expected = [
       expect.stringContaining("providers.mine.baseUrl: is not read; the address of a provider is its key endpoint"),
       expect.stringContaining(words),
     ];
-    expect(problems(await shell.svc("doctor")).slice(0, 2)).toEqual(expected);
-    expect((await shell.svc("config", "check")).out).toContain("providers.mine.baseUrl: is not read");
+    expect(problems(await lines(shell, env).svc("doctor")).slice(0, 2)).toEqual(expected);
+    expect((await lines(shell, env).svc("config", "check")).out).toContain("providers.mine.baseUrl: is not read");
     shells.push(shell);
     await shell.svc("daemon", "start");
-    expect(problems(await shell.svc("doctor"))).toEqual(expected);
-    const { out, err } = await shell.svc("daemon", "send", "second", "hello");
+    expect(problems(await lines(shell, env).svc("doctor"))).toEqual(expected);
+    const { out, err } = await lines(shell).svc("daemon", "send", "second", "hello");
     expect(out + err).toContain(words);
   });
 
@@ -225,7 +255,7 @@ describe("doctor tries what a start would do", () => {
     const shell = await folder();
     writeFileSync(join(shell.folder, ".env"), 'GOOD=1\nthis is nothing\nLONG="a\nb"\n=no name\n# a comment\n');
     chmodSync(join(shell.folder, ".env"), 0o644);
-    const { out } = await shell.svc("doctor");
+    const { out } = await lines(shell).svc("doctor");
     expect(out).toMatch(/warning.*\.env: line 2, 5 is no NAME=value and is ignored/);
     expect(out).toMatch(/warning.*\.env beside it can be read.*chmod 600/);
   });
@@ -233,7 +263,7 @@ describe("doctor tries what a start would do", () => {
   it("OPR-M4 9 a svc.json with a literal key that everybody may read and change", async () => {
     const shell = await folder(echoConfig({}, { providers: { anthropic: { apiKey: "sk-literal-0123456789" } } }));
     chmodSync(join(shell.folder, "svc.json"), 0o666);
-    const { out } = await shell.svc("doctor");
+    const { out } = await lines(shell).svc("doctor");
     expect(out).toMatch(/warning.*can be changed by other users.*chmod 600/);
     expect(out).toMatch(/warning.*can be read by other users.*providers\.anthropic\.apiKey/);
     expect(out).not.toContain("sk-literal");
@@ -242,10 +272,10 @@ describe("doctor tries what a start would do", () => {
   it("OPR-M4 10 CON-D8 a channel that is enabled without an account, one whose account names no agent, and one without a topic", async () => {
     const enabled = (channels: object) => folder(echoConfig({}, { channels }));
     const none = await enabled({ botmsg: { enabled: true } });
-    expect((await none.svc("doctor")).out).toMatch(/warning.*channels\.botmsg: is enabled without an account; add one with: svc connect botmsg/);
+    expect((await lines(none).svc("doctor")).out).toMatch(/warning.*channels\.botmsg: is enabled without an account; add one with: svc connect botmsg/);
     const nobody = await enabled({ botmsg: { enabled: true, accounts: { main: { token: "1:x", agentBinding: "nobody" } } }, topicpush: { enabled: true } });
     for (const command of [["doctor"], ["config", "check"]]) {
-      const { out } = await nobody.svc(...command);
+      const { out } = await lines(nobody).svc(...command);
       expect(out).toMatch(/channels\.botmsg\.accounts\.main\.agentBinding: names no agent of this configuration: 'nobody'; there are echo/);
       expect(out).toMatch(/channels\.topicpush\.topic: is missing/);
     }
@@ -270,7 +300,7 @@ describe("doctor tries what a start would do", () => {
 
   it("OPR-M4 a workspace that cannot be made", async () => {
     const shell = await folder(echoConfig({ workspace: "/proc/nope/ws" }));
-    const { code, out } = await shell.svc("doctor");
+    const { code, out } = await lines(shell).svc("doctor");
     expect(out).toMatch(/ERROR.*agent echo: the workspace \/proc\/nope\/ws cannot be made.*set agents\.echo\.workspace/);
     expect(code).toBe(1);
   });
