@@ -4,40 +4,43 @@ import type { Observed } from "@svc/kernel";
 import { tortureCases, writeTorture } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { packPackage } from "../kit/pack.ts";
 import { echoConfig } from "../kit/svc.ts";
 import { shellWith, write } from "./plugin.harness.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const ELDER = join(ROOT, "test/publish/fixtures/plugin-0.1.0");
 
 describe("svc plugin enable and disable", () => {
   it("keep a first-party plugin from loading by its id, and let it again", async () => {
     const shell = await shellWith();
-    expect((await shell.svc("plugin", "disable", "action-http-fetch")).out).toContain("switched off");
+    expect((await lines(shell).svc("plugin", "disable", "action-http-fetch")).out).toContain("switched off");
     expect(shell.config().plugins).toEqual(["!action-http-fetch"]);
-    expect((await shell.svc("plugin", "disable", "action-http-fetch")).out).toContain("off already");
-    expect((await shell.svc("plugin", "enable", "action-http-fetch")).out).toContain("switched on");
+    expect((await lines(shell).svc("plugin", "disable", "action-http-fetch")).out).toContain("off already");
+    expect((await lines(shell).svc("plugin", "enable", "action-http-fetch")).out).toContain("switched on");
     expect(shell.config().plugins).toEqual([]);
-    expect(await shell.svc("plugin", "disable", "action-no-such")).toMatchObject({ code: 1, err: expect.stringContaining("svc plugin list") });
+    expect(await lines(shell).svc("plugin", "disable", "action-no-such")).toMatchObject({ code: 1, err: expect.stringContaining("svc plugin list") });
   });
 
   it("never switch off the store, without which nothing starts", async () => {
     const shell = await shellWith();
-    expect(await shell.svc("plugin", "disable", "store-sqlite")).toMatchObject({ code: 78, err: expect.stringContaining("Nothing keeps the state") });
+    expect(await lines(shell).svc("plugin", "disable", "store-sqlite")).toMatchObject({ code: 78, err: expect.stringContaining("Nothing keeps the state") });
     expect(shell.config().plugins).toBeUndefined();
-    expect(await shell.svc("config", "check")).toMatchObject({ code: 0 });
+    expect(await lines(shell).svc("config", "check")).toMatchObject({ code: 0 });
   });
 
   it("turn the switch of a section where it has one; the section stays when the plugin is off", async () => {
     const shell = await shellWith();
-    expect(await shell.svc("plugin", "add", ELDER, "--yes")).toMatchObject({ code: 0, out: expect.stringContaining("not pinned") });
-    expect((await shell.svc("plugin", "enable", ELDER)).code).toBe(0);
+    expect(await lines(shell).svc("plugin", "add", ELDER, "--yes")).toMatchObject({ code: 0, out: expect.stringContaining("not pinned") });
+    expect((await lines(shell).svc("plugin", "enable", ELDER)).code).toBe(0);
     expect(shell.config().elder).toEqual({ enabled: true });
-    expect((await shell.svc("plugin", "disable", ELDER)).code).toBe(0);
+    expect((await lines(shell).svc("plugin", "disable", ELDER)).code).toBe(0);
     expect(shell.config().elder).toEqual({ enabled: false });
     expect(shell.config().plugins).toHaveLength(1);
-    expect(await shell.svc("config", "check")).toMatchObject({ code: 0 });
-    expect((await shell.svc("plugin", "remove", ELDER)).out).toContain("Its section elder was taken out");
+    expect(await lines(shell).svc("config", "check")).toMatchObject({ code: 0 });
+    expect((await lines(shell).svc("plugin", "remove", ELDER)).out).toContain("Its section elder was taken out");
     expect(shell.config()).toMatchObject({ plugins: [] });
     expect(shell.config().elder).toBeUndefined();
   });
@@ -46,7 +49,7 @@ describe("svc plugin enable and disable", () => {
 describe("svc plugin inspect and add", () => {
   it.each(["tier-local", "@svc/tier-local"])("inspect shows a plugin that comes with svc: %s", async (word) => {
     const shell = await shellWith();
-    expect(await shell.json<Observed>("plugin", "inspect", word)).toMatchObject({ id: "tier-local", agentKeys: ["local"] });
+    expect(await lines(shell).json<Observed>("plugin", "inspect", word)).toMatchObject({ id: "tier-local", agentKeys: ["local"] });
   });
 
   it("show what a plugin declares and what it really registers, in a process that sees no secret of the environment", async () => {
@@ -60,7 +63,7 @@ describe("svc plugin inspect and add", () => {
       registers: ["hook inbound"],
       things: ["hook inbound"],
     });
-    expect((await shell.svc("plugin", "inspect", ELDER)).out).toContain(
+    expect((await lines(shell).svc("plugin", "inspect", ELDER)).out).toContain(
       "registers            action elder.reverse, hook assembleContext, hook inbound, route GET /elder open",
     );
   });
@@ -73,17 +76,17 @@ describe("svc plugin inspect and add", () => {
       ["syntax-error", "cannot be used"],
     ] as const) {
       writeTorture(join(shell.folder, name), tortureCases.find((one) => one.name === name)!);
-      expect(await shell.svc("plugin", "add", `./${name}`, "--yes")).toMatchObject({ code: 1, err: expect.stringContaining(reason) });
+      expect(await lines(shell).svc("plugin", "add", `./${name}`, "--yes")).toMatchObject({ code: 1, err: expect.stringContaining(reason) });
     }
     expect(shell.config().plugins).toBeUndefined();
-    expect((await shell.svc("plugin", "add", "./nowhere", "--yes")).code).toBe(1);
-    expect((await shell.svc("plugin", "add", "--yes", "--", "-x")).code).toBe(2);
+    expect((await lines(shell).svc("plugin", "add", "./nowhere", "--yes")).code).toBe(1);
+    expect((await lines(shell).svc("plugin", "add", "--yes", "--", "-x")).code).toBe(2);
   });
 
   it("add nothing without a yes", async () => {
     const shell = await shellWith();
     write(shell, "quiet", "setup() {}");
-    expect(await shell.svc("plugin", "add", "./quiet")).toMatchObject({ code: 1, err: expect.stringContaining("--yes") });
+    expect(await lines(shell).svc("plugin", "add", "./quiet")).toMatchObject({ code: 1, err: expect.stringContaining("--yes") });
     expect(shell.config().plugins).toBeUndefined();
   });
 });
@@ -125,22 +128,22 @@ describe("a plugin by its path", () => {
     shell.write(echoConfig({}, { plugins: ["./greeter", "process:./acme", "./plain", "./one.mjs"] }));
     expect(await shell.svc("greet")).toMatchObject({ code: 0, out: "function\n" });
     expect((await shell.svc("--help")).out).toContain("Greets");
-    expect((await shell.svc("connect", "nothing", "--yes")).err).toContain("acme");
+    expect((await lines(shell).svc("connect", "nothing", "--yes")).err).toContain("acme");
     for (const channel of ["acme", "plain"])
-      expect((await shell.svc("connect", channel, "--agent", "nobody", "--allow", "7", "--yes")).err).not.toContain("--agent means nothing");
-    expect((await shell.svc("connect", "plain", "--allow", "7", "--yes")).err).not.toContain("means nothing");
+      expect((await lines(shell).svc("connect", channel, "--agent", "nobody", "--allow", "7", "--yes")).err).not.toContain("--agent means nothing");
+    expect((await lines(shell).svc("connect", "plain", "--allow", "7", "--yes")).err).not.toContain("means nothing");
     for (const [id, entry] of [
       ["feature-greeter", "./greeter"],
       ["feature-one", "./one.mjs"],
     ] as const) {
-      expect(await shell.svc("plugin", "disable", id)).toMatchObject({ code: 0 });
+      expect(await lines(shell).svc("plugin", "disable", id)).toMatchObject({ code: 0 });
       expect(shell.config().plugins).toContain(`!${id}`);
-      expect(await shell.svc("plugin", "enable", id)).toMatchObject({ code: 0 });
+      expect(await lines(shell).svc("plugin", "enable", id)).toMatchObject({ code: 0 });
       expect(shell.config().plugins).toContain(entry);
       expect(shell.config().plugins).not.toContain(`!${id}`);
     }
-    expect((await shell.svc("plugin", "inspect", "feature-greeter")).out).toContain("feature-greeter 1.0.0");
-    expect(await shell.svc("plugin", "remove", "feature-greeter")).toMatchObject({ code: 0 });
+    expect((await lines(shell).svc("plugin", "inspect", "feature-greeter")).out).toContain("feature-greeter 1.0.0");
+    expect(await lines(shell).svc("plugin", "remove", "feature-greeter")).toMatchObject({ code: 0 });
     expect(shell.config().plugins).toEqual(["process:./acme", "./plain", "./one.mjs"]);
   });
 });
@@ -151,7 +154,7 @@ describe("svc plugin doctor", () => {
     write(shell, "fine", "setup() {}");
     write(shell, "old", "setup() {}", { api: 0 });
     shell.write(echoConfig({}, { plugins: ["./fine", "./old", "./gone", "svc-plugin-lost"] }));
-    const { code, out } = await shell.svc("plugin", "doctor");
+    const { code, out } = await lines(shell).svc("plugin", "doctor");
     expect(code).toBe(1);
     expect(out).toMatch(/ok\s+\.\/fine\s+1\.0\.0, uses nothing/);
     expect(out).toMatch(/ERROR\s+\.\/old\s+.*generation 0.*svc plugin check/);
@@ -162,7 +165,7 @@ describe("svc plugin doctor", () => {
   it("OPR-m17 svc config check places entries that lead to nothing", async () => {
     const shell = await shellWith();
     shell.write('{\n  "node": { "id": "n", "name": "N" },\n  "agents": {},\n  "plugins": [\n    "!action-http-fetsh",\n    "./nope.ts"\n  ]\n}\n');
-    const { code, out } = await shell.svc("config", "check");
+    const { code, out } = await lines(shell).svc("config", "check");
     expect(code).not.toBe(0);
     expect(out).toMatch(/warning: \S+svc\.json:5:5 plugins\.0: switches off action-http-fetsh, .* did you mean action-http-fetch\?/);
     expect(out).toMatch(/error: \S+svc\.json:6:5 plugins\.1: The plugin '\.\/nope\.ts' .* there is no /);
@@ -177,7 +180,7 @@ describe("svc plugin doctor", () => {
     shell.write(echoConfig({}, { plugins: ["./fine", "./old", "./broken"] }));
     expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
     try {
-      const findings = await shell.json<{ plugin: string; level: string; text: string }[]>("plugin", "doctor");
+      const findings = await lines(shell).json<{ plugin: string; level: string; text: string }[]>("plugin", "doctor");
       expect(findings.map(({ plugin, level }) => [plugin, level])).toEqual([
         ["./fine", "ok"],
         ["./old", "error"],
@@ -185,7 +188,7 @@ describe("svc plugin doctor", () => {
       ]);
       expect(findings[2]?.text).toMatch(/^failed: start: 401 bad token \(index\.mjs:1:\d+\)$/);
     } finally {
-      await shell.svc("daemon", "stop");
+      await shell.end();
     }
   });
 });
