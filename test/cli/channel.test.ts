@@ -6,11 +6,14 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type BotApi, FRIEND, startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
 import { ROOT } from "../house/house.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { echoConfig, openShell, type Said, type Shell } from "../kit/svc.ts";
 
 const TOKEN = "4242:canary-token-of-the-bot";
 const TOPIC = "canary-topic";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const shells: Shell[] = [];
 const closers: (() => unknown)[] = [];
 afterEach(async () => {
@@ -113,22 +116,22 @@ describe("svc connect, with a bot", () => {
     api.say(TOKEN, { chat: FRIEND.id, text: "hello" });
     await vi.waitFor(() => expect(api.shown[1]?.text).toContain("does not know you yet"), { timeout: 15_000 });
     const code = /svc channel pair (\S+)/.exec(api.shown[1]?.text ?? "")?.[1] as string;
-    const waiting = await shell.svc("channel", "pair");
+    const waiting = await lines(shell).svc("channel", "pair");
     expect(waiting.out).toMatch(/desk\s+700\s+Ada/);
     expect(waiting.out).not.toContain(code);
-    expect(await shell.svc("channel", "pair", "WRONGONE")).toMatchObject({ code: 1, out: "" });
-    expect((await shell.svc("channel", "pair", code)).out).toMatch(/^Confirmed: Ada.* \(700\) on the account desk\.\n$/);
-    expect((await shell.svc("channel", "pair")).out).toBe("Nobody waits to be confirmed.\n");
+    expect(await lines(shell).svc("channel", "pair", "WRONGONE")).toMatchObject({ code: 1, out: "" });
+    expect((await lines(shell).svc("channel", "pair", code)).out).toMatch(/^Confirmed: Ada.* \(700\) on the account desk\.\n$/);
+    expect((await lines(shell).svc("channel", "pair")).out).toBe("Nobody waits to be confirmed.\n");
 
     api.say(TOKEN, { chat: FRIEND.id, text: "good morning" });
     await vi.waitFor(() => expect(api.shown.at(-1)?.text).toBe("good morning"), { timeout: 15_000 });
 
-    const [row] = await shell.json<Record<string, unknown>[]>("channel", "list");
+    const [row] = await lines(shell).json<Record<string, unknown>[]>("channel", "list");
     expect(row).toMatchObject({ name: "botmsg", plugin: "channel-botmsg", state: "ready", unsent: 0, testable: true });
-    expect((await shell.svc("channel", "list")).out).toMatch(
+    expect((await lines(shell).svc("channel", "list")).out).toMatch(
       /botmsg\s+Telegram \(botmsg\)\s+ready\s+0\s+4096 UTF-16 units a message, edits, threads, reactions, files/,
     );
-    expect(await shell.json("channel", "test", "botmsg")).toEqual({ ok: true, channel: "botmsg", detail: "desk: @helper_bot" });
+    expect(await lines(shell).json("channel", "test", "botmsg")).toEqual({ ok: true, channel: "botmsg", detail: "desk: @helper_bot" });
     expect(readFileSync(join(shell.folder, ".svc/daemon.log"), "utf8") + connected.out + connected.err).not.toContain("canary");
   });
 
@@ -144,8 +147,8 @@ describe("svc connect, with a bot", () => {
     expect(refused.err).not.toContain("canary");
     expect(text(shell)).toBe(before);
     expect(envText(shell)).toBe("# mine\nOTHER='a b'\n");
-    expect(await shell.json("channel", "list")).toEqual([]);
-    expect((await shell.svc("daemon", "send", "echo", "still here")).out).toContain("still here");
+    expect(await lines(shell).json("channel", "list")).toEqual([]);
+    expect(await shell.ask("/task", { agent: "echo", message: "still here" })).toMatchObject({ reply: "still here" });
   });
 
   it("what the checks refuse keeps no secret, and a variable that only the command has is named", async () => {
@@ -155,7 +158,7 @@ describe("svc connect, with a bot", () => {
     const invalid = await piped(shell, TOKEN, "connect", "botmsg", "--yes", "--secret-stdin", "--set", "apiRoot=ftp://nowhere");
     expect(invalid.code).toBe(78);
     expect(existsSync(env(shell))).toBe(false);
-    const missing = await shell.svc("connect", "botmsg", "--yes");
+    const missing = await lines(shell).svc("connect", "botmsg", "--yes");
     expect(missing).toMatchObject({ code: 2, err: expect.stringContaining("BOTMSG_TOKEN is not set") });
     const lacking = await special(
       shell,
@@ -181,7 +184,7 @@ describe("svc connect, with a bot", () => {
       echoConfig({}, { channels: { botmsg: { enabled: true, apiRoot: api.root, accounts: { main }, policy: { allowFrom: ["1"] } } } }),
     );
     writeFileSync(env(shell), `BOTMSG_TOKEN=${TOKEN}\nSECOND=5:second\n`);
-    const connected = await shell.svc("connect", "botmsg", "--yes", "--account", "second", "--token-env", "SECOND");
+    const connected = await lines(shell).svc("connect", "botmsg", "--yes", "--account", "second", "--token-env", "SECOND");
     expect(connected).toMatchObject({ code: 0, out: expect.stringContaining("second: @second_bot") });
     expect(shell.config().channels).toEqual({
       botmsg: {
@@ -199,28 +202,33 @@ describe("svc connect and send, with a push server", () => {
     const push = await pushServer();
     const shell = await daemonWith(echoConfig());
     writeFileSync(env(shell), `MY_TOPIC=${TOPIC}\n`);
-    const connected = await shell.json("connect", "topicpush", "--yes", "--topic-env", "MY_TOPIC", "--server", push.root, "--chat", "-");
+    const connected = await lines(shell).json("connect", "topicpush", "--yes", "--topic-env", "MY_TOPIC", "--server", push.root, "--chat", "-");
     expect(connected).toMatchObject({ channel: "topicpush", applied: true, detail: `${push.root} is healthy`, messageId: "push-1" });
     expect(shell.config().channels).toEqual({ topicpush: { enabled: true, topic: "${MY_TOPIC}", server: push.root } });
-    expect(await shell.svc("channel", "send", "topicpush", "-", "two", "words")).toEqual({ code: 0, out: "push-2\n", err: "" });
+    expect(await lines(shell).svc("channel", "send", "topicpush", "-", "two", "words")).toEqual({ code: 0, out: "push-2\n", err: "" });
     expect(push.taken.map(({ message }) => message)).toEqual(["This is svc: topicpush is connected.", "two words"]);
-    expect((await shell.svc("channel", "send", "topicpush", "--agent", "echo", "--json", "--", "-100123", "json")).out).toContain('"messageId": "push-3"');
+    expect((await lines(shell).svc("channel", "send", "topicpush", "--agent", "echo", "--json", "--", "-100123", "json")).out).toContain(
+      '"messageId": "push-3"',
+    );
 
     writeFileSync(env(shell), "MY_TOPIC=another\n");
-    expect((await shell.svc("config", "set", "channels.topicpush.defaultTitle", "t")).code).toBe(0);
-    const refused = await shell.svc("channel", "send", "topicpush", "-", "words");
+    expect((await lines(shell).svc("config", "set", "channels.topicpush.defaultTitle", "t")).code).toBe(0);
+    const refused = await lines(shell).svc("channel", "send", "topicpush", "-", "words");
     expect(refused).toMatchObject({ code: 1, out: "" });
     expect(refused.err).toMatch(/topicpush refused the message: .*403/);
-    expect(await shell.svc("channel", "send", "nowhere", "1", "words")).toMatchObject({
+    expect(await lines(shell).svc("channel", "send", "nowhere", "1", "words")).toMatchObject({
       code: 1,
       err: expect.stringContaining("There is no channel 'nowhere'"),
     });
-    expect(await shell.svc("channel", "send", "topicpush", "-", "x", "--agent", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("nobody") });
+    expect(await lines(shell).svc("channel", "send", "topicpush", "-", "x", "--agent", "nobody")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("nobody"),
+    });
 
     push.healthy = false;
-    expect(await shell.svc("channel", "test", "topicpush")).toMatchObject({ code: 1, err: expect.stringContaining("topicpush did not say who it is") });
-    expect((await shell.svc("channel", "test", "nowhere")).err).toContain("There is no channel 'nowhere'");
-    expect((await shell.svc("channel", "pair", "--channel", "topicpush")).err).toContain("no running channel topicpush that pairs people");
+    expect(await lines(shell).svc("channel", "test", "topicpush")).toMatchObject({ code: 1, err: expect.stringContaining("topicpush did not say who it is") });
+    expect((await lines(shell).svc("channel", "test", "nowhere")).err).toContain("There is no channel 'nowhere'");
+    expect((await lines(shell).svc("channel", "pair", "--channel", "topicpush")).err).toContain("no running channel topicpush that pairs people");
   });
 
   it("a server that is not well is not connected, and a section that was off is as it was", async () => {
@@ -242,16 +250,17 @@ describe("svc connect and send, with a push server", () => {
   it("CLI-03 without a daemon it writes and says what is next; list shows svc.json, the others say that they need one", async () => {
     const shell = await shellWith(echoConfig());
     writeFileSync(env(shell), `PUSH_TOPIC=${TOPIC}\n`);
-    expect((await shell.svc("channel", "list")).out).toContain("set one up with: svc connect <channel>");
-    const written = await shell.svc("connect", "topicpush", "--yes");
+    expect((await lines(shell).svc("channel", "list")).out).toContain("set one up with: svc connect <channel>");
+    const written = await lines(shell).svc("connect", "topicpush", "--yes");
     expect(written).toMatchObject({ code: 0, out: expect.stringContaining("Next: svc daemon start, then: svc channel test topicpush") });
-    expect(await shell.json("channel", "list")).toEqual([{ name: "topicpush", plugin: "channel-topicpush", state: "enabled" }]);
+    expect(await lines(shell).json("channel", "list")).toEqual([{ name: "topicpush", plugin: "channel-topicpush", state: "enabled" }]);
     for (const args of [["test", "topicpush"], ["pair"], ["send", "topicpush", "-", "x"]])
-      expect(await shell.svc("channel", ...args)).toMatchObject({ code: 69, err: expect.stringContaining("svc daemon start") });
+      expect(await lines(shell).svc("channel", ...args)).toMatchObject({ code: 69, err: expect.stringContaining("svc daemon start") });
   });
 
   it("what makes no sense is refused before anything is written", async () => {
-    const shell = await shellWith(echoConfig(), { BOTMSG_TOKEN: TOKEN, PUSH_TOPIC: TOPIC });
+    const shell = await shellWith(echoConfig());
+    const { svc } = lines(shell, { BOTMSG_TOKEN: TOKEN, PUSH_TOPIC: TOPIC });
     const before = text(shell);
     for (const [args, code, words] of [
       [["botmsg"], 2, "with --yes"],
@@ -264,7 +273,7 @@ describe("svc connect and send, with a push server", () => {
       [["botmsg", "--yes", "--set", "apiRoot"], 2, "--set takes"],
       [["botmsg", "--yes", "--secret-stdin"], 2, "BOTMSG_TOKEN is set already"],
     ] as const) {
-      const said = await shell.svc("connect", ...args);
+      const said = await svc("connect", ...args);
       expect([args, said.code, said.err]).toEqual([args, code, expect.stringContaining(words)]);
       expect(said.err).not.toContain("canary");
     }
