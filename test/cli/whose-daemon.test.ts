@@ -7,9 +7,11 @@ import { afterEach, describe, expect, it } from "vitest";
 import { pluginGroups } from "../../cli/catalog.ts";
 import type { GroupEntry } from "../../cli/group.ts";
 import { GROUPS } from "../../cli/groups.ts";
-import { openLines } from "../kit/lines.ts";
-import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+import { openLines, sharedLines } from "../kit/lines.ts";
+import { echoConfig, openShell, type Shell, sharedDaemon } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const shells: Shell[] = [];
 const servers: { close(): void }[] = [];
 afterEach(async () => {
@@ -56,6 +58,8 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   "mcp mcp": ["--agent", "echo"],
   "connect connect": ["--yes"],
   "plugin new": ["--help"],
+  // Found out before the whole program is packed, which is most of what it does and asks no daemon.
+  "daemon deploy": ["--settings", "nowhere.json"],
   "dashboard dashboard": ["--link"],
 };
 
@@ -87,18 +91,21 @@ async function commandLines(): Promise<{ name: string; line: string[] }[]> {
 }
 
 describe("whose daemon answers", () => {
+  const elsewhere = sharedDaemon(echoConfig({}, { node: { id: "elsewhere", name: "Elsewhere", bind: "127.0.0.1:0", defaultAgent: "echo" } }));
+  const traces = async (shell: Shell) => (await shell.ask<{ traces: Trace[] }>("/traces")).traces.map(({ id }) => id);
+
   it("OPR-C1 with another folder's daemon on the port each command that looks there says whose it is and does nothing; what needs a daemon ends with 69, of workflows with 3", async () => {
-    const other = await daemon("Elsewhere");
-    const pid = other.pid();
+    const other = elsewhere();
+    const [pid, before] = [other.pid(), await traces(other)];
     const lookers: string[] = [];
-    const lines = openLines();
-    servers.push(lines);
+    const looking = openLines();
+    servers.push(looking);
     for (const { name, line } of await commandLines()) {
       // A port of its own: no connection of an earlier line is used again.
       const way = await forwarder(portOf(other));
       // No daemon starts there: the port is taken.
       const { folder } = await folderOn(way.port, false);
-      const { code, out, err } = await lines.run(folder, line);
+      const { code, out, err } = await looking.run(folder, line);
       // What never looked does without a daemon.
       if (way.count() === 0) continue;
       lookers.push(name);
@@ -111,20 +118,20 @@ describe("whose daemon answers", () => {
     for (const name of ["daemon send", "daemon restart", "daemon stop", "exec exec", "trace list", "agent list", "actions run", "config set"])
       expect(lookers).toContain(name);
     expect(other.pid()).toBe(pid);
-    expect(await other.json<Trace[]>("trace", "list")).toEqual([]);
+    expect(await traces(other)).toEqual(before);
   }, 240_000);
 
   it("OPR-C1 a change is written and says that it is not in force; the next step it names works", async () => {
-    const other = await daemon("Elsewhere");
+    const other = elsewhere();
     const here = await folderOn(portOf(other));
-    const { code, out } = await here.svc("config", "set", "node.name", "Renamed");
+    const { code, out } = await lines(here).svc("config", "set", "node.name", "Renamed");
     expect(code).toBe(0);
     expect(out).not.toContain("In force now");
     const [, path, value] = /svc config set (\S+) ([\d.:]+\d)/.exec(out) as unknown as string[];
-    expect(await here.svc("config", "set", path as string, value as string)).toMatchObject({ code: 0 });
+    expect(await lines(here).svc("config", "set", path as string, value as string)).toMatchObject({ code: 0 });
     expect(await here.svc("daemon", "start")).toMatchObject({ code: 0 });
-    expect((await here.svc("daemon", "status")).out).toContain("Renamed (mine)");
-    expect((await other.svc("daemon", "status")).out).toContain("Elsewhere");
+    expect((await lines(here).svc("daemon", "status")).out).toContain("Renamed (mine)");
+    expect((await lines(other).svc("daemon", "status")).out).toContain("Elsewhere");
   });
 
   it("OPR-C1 after kill -9 the note that is left does not make another daemon on the port ours", async () => {
@@ -140,22 +147,23 @@ describe("whose daemon answers", () => {
       ["daemon", "restart"],
       ["daemon", "stop"],
     ])
-      expect(await gone.svc(...line)).toMatchObject({ code: 69, err: expect.stringContaining("the daemon of Mine (mine)") });
-    expect(await other.json<Trace[]>("trace", "list")).toEqual([]);
+      expect(await lines(gone).svc(...line)).toMatchObject({ code: 69, err: expect.stringContaining("the daemon of Mine (mine)") });
+    expect(await traces(other)).toEqual([]);
   });
 
   it("OPR-C1 of a daemon that takes a free port and does not run nobody looks on the default port", async () => {
     const shell = await folderOn(0, false);
-    expect(await shell.svc("daemon", "status")).toMatchObject({ code: 69, err: expect.stringContaining("No daemon answers at 127.0.0.1:0.") });
-    expect((await shell.svc("doctor")).out).toContain("it takes a free port at each start");
+    expect(await lines(shell).svc("daemon", "status")).toMatchObject({ code: 69, err: expect.stringContaining("No daemon answers at 127.0.0.1:0.") });
+    expect((await lines(shell).svc("doctor")).out).toContain("it takes a free port at each start");
   });
 
   it("OPR-C1 the copy of a folder does not take the daemon of the original for its own", async () => {
-    const original = await daemon("Original");
+    const original = elsewhere();
+    const before = await traces(original);
     const copy = await openShell();
     cpSync(original.folder, copy.folder, { recursive: true });
-    expect(await copy.svc("daemon", "send", "echo", "x")).toMatchObject({ code: 69, err: expect.stringContaining("the daemon of Original (original)") });
-    expect(await original.json<Trace[]>("trace", "list")).toEqual([]);
+    expect(await copy.svc("daemon", "send", "echo", "x")).toMatchObject({ code: 69, err: expect.stringContaining("the daemon of Elsewhere (elsewhere)") });
+    expect(await traces(original)).toEqual(before);
   });
 
   it("OPR-C1 another program on the port is told apart from a daemon, and is asked for nothing but its health", async () => {
@@ -171,14 +179,15 @@ describe("whose daemon answers", () => {
       ["daemon", "status"],
       ["exec", "echo", "x"],
       ["daemon", "send", "echo", "x"],
-      ["daemon", "start"],
     ])
-      expect(await here.svc(...line)).toMatchObject({ code: 69, err: expect.stringContaining("another program answers") });
+      expect(await lines(here).svc(...line)).toMatchObject({ code: 69, err: expect.stringContaining("another program answers") });
+    expect(await here.svc("daemon", "start")).toMatchObject({ code: 69, err: expect.stringContaining("another program answers") });
     expect(new Set(asked)).toEqual(new Set(["GET /health"]));
   });
 
   it("OPR-C1 the daemon itself refuses what is meant for another folder before it does anything, and says who it is", async () => {
-    const shell = await daemon("Here");
+    const shell = elsewhere();
+    const before = await traces(shell);
     const base = `http://127.0.0.1:${portOf(shell)}`;
     const { instance } = JSON.parse(readFileSync(join(shell.folder, ".svc/daemon.json"), "utf8"));
     const ask = (expected: string) =>
@@ -189,7 +198,7 @@ describe("whose daemon answers", () => {
       });
     const refused = await ask("another");
     expect([refused.status, await refused.json()]).toEqual([421, expect.objectContaining({ code: "SVC_DAEMON_OTHER" })]);
-    expect(await shell.json<Trace[]>("trace", "list")).toEqual([]);
+    expect(await traces(shell)).toEqual(before);
     const taken = await ask(instance);
     expect([taken.status, taken.headers.get("svc-instance")]).toEqual([200, instance]);
     expect(await (await fetch(`${base}/health`)).json()).toMatchObject({ instance, folder: shell.folder });
