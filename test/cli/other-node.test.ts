@@ -6,12 +6,15 @@ import type { AddressInfo } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type Lines, openLines, sharedLines } from "../kit/lines.ts";
 import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts";
-import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+import { echoConfig, openShell, type Said, type Shell } from "../kit/svc.ts";
 import { ON_SERVER } from "../kit/test-store.ts";
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const TOKEN = "the-token-that-both-share-0123456789";
 
 describe.skipIf(NO_POSTGRES !== undefined)("--node with two daemons on one schema", () => {
@@ -21,7 +24,9 @@ describe.skipIf(NO_POSTGRES !== undefined)("--node with two daemons on one schem
   let store: { readonly schema: string };
   let one: Shell;
   let two: Shell;
-  let asked: Shell;
+  /** Trusts the certificate of the tests. */
+  let trusting: Lines;
+  let asked: { svc(...line: string[]): Promise<Said> };
   let ca: string;
   let key: string;
 
@@ -51,18 +56,20 @@ describe.skipIf(NO_POSTGRES !== undefined)("--node with two daemons on one schem
     execFileSync("openssl", ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-keyout", key, "-out", ca, ...subject], { stdio: "ignore" });
     one = await open("n1", {});
     two = await open("n2", { mesh: { enabled: true, peers: [{ name: "ops", url: "http://127.0.0.1:1", token: TOKEN }] } });
-    asked = await openShell({ SVC_TOKEN: TOKEN, NODE_EXTRA_CA_CERTS: ca }, one.folder);
+    trusting = openLines({ NODE_EXTRA_CA_CERTS: ca });
+    asked = { svc: (...line) => trusting.run(one.folder, line, { SVC_TOKEN: TOKEN }) };
     await vi.waitFor(
       async () => {
-        const { nodes } = await one.json<{ nodes: { about?: object }[] }>("node", "list");
+        const { nodes } = await lines(one).json<{ nodes: { about?: object }[] }>("node", "list");
         expect(nodes.filter(({ about }) => about !== undefined)).toHaveLength(2);
       },
       { timeout: 20_000 },
     );
   });
   afterAll(async () => {
-    await one?.svc("daemon", "stop", "--now");
-    await two?.svc("daemon", "stop", "--now");
+    trusting?.close();
+    await one?.end();
+    await two?.end();
     await server?.stop();
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   });
@@ -87,18 +94,18 @@ describe.skipIf(NO_POSTGRES !== undefined)("--node with two daemons on one schem
   }
 
   it("asks the one that listens on this machine as a local caller, wherever the option stands; the own node.id is the own daemon", async () => {
-    const names = async (...line: string[]) => (await one.json<{ name: string }[]>(...line)).map(({ name }) => name);
+    const names = async (...line: string[]) => (await lines(one).json<{ name: string }[]>(...line)).map(({ name }) => name);
     expect(await names("agent", "list")).toEqual(["Echo of n1"]);
     expect(await names("agent", "list", "--node", "n2")).toEqual(["Echo of n2"]);
     expect(await names("--node", "n2", "agent", "list")).toEqual(["Echo of n2"]);
     expect(await names("agent", "list", "--node", "n1")).toEqual(["Echo of n1"]);
-    expect(await one.json("task", "list", "--node=n2")).toEqual([]);
-    expect(await one.json("daemon", "status", "--node", "n2")).toMatchObject({
+    expect(await lines(one).json("task", "list", "--node=n2")).toEqual([]);
+    expect(await lines(one).json("daemon", "status", "--node", "n2")).toMatchObject({
       node: { id: "n2" },
       folder: two.folder,
       address: `http://127.0.0.1:${port(two)}`,
     });
-    expect((await one.svc("config", "get", "node.id", "--node", "n1")).out).toContain("n1");
+    expect((await lines(one).svc("config", "get", "node.id", "--node", "n1")).out).toContain("n1");
   });
 
   it("refuses what works on the folder before it does anything, plugins' commands too", async () => {
@@ -109,35 +116,35 @@ describe.skipIf(NO_POSTGRES !== undefined)("--node with two daemons on one schem
       ["agent", "remove", "echo"],
       ["token", "create", "--name", "x", "--scope", "dashboard:read"],
     ]) {
-      const { code, err, out } = await one.svc(...line, "--node", "n2", "--json");
+      const { code, err, out } = await lines(one).svc(...line, "--node", "n2", "--json");
       expect([line, code, out, JSON.parse(err)]).toEqual([line, 1, "", { code: "SVC_CLI_NODE_LOCAL", error: expect.stringContaining("n2") }]);
     }
     expect(readFileSync(join(one.folder, "svc.json"), "utf8")).toBe(before);
-    expect((await one.svc("agent", "list")).code).toBe(0);
-    expect((await one.svc("token", "list")).out).toContain("There are no tokens");
-    expect((await one.svc("daemon", "deploy", "x", "--node", "relative", "--help")).out).toContain("--node <path>");
+    expect((await lines(one).svc("agent", "list")).code).toBe(0);
+    expect((await lines(one).svc("token", "list")).out).toContain("There are no tokens");
+    expect((await lines(one).svc("daemon", "deploy", "x", "--node", "relative", "--help")).out).toContain("--node <path>");
   });
 
   it("asks over TLS at a base path with the token, says what to do without one, and hands neither secret nor instance over", async () => {
     await using at = await proxy(port(two));
-    const { instance } = (await one.json<{ nodes: { name: string; about: { instance: string } }[] }>("node", "list")).nodes.find(({ name }) => name === "n2")
-      ?.about ?? { instance: "" };
+    const { instance } = (await lines(one).json<{ nodes: { name: string; about: { instance: string } }[] }>("node", "list")).nodes.find(
+      ({ name }) => name === "n2",
+    )?.about ?? { instance: "" };
     row("n9", { version: "1", instance, url: at.url, troubles: [], settings: {} }, "elsewhere");
     // The daemon behind it calls itself n2, which only its own machine is told.
-    const told = await asked.svc("agent", "list", "--node", "n9", "--json");
+    const program = await openShell({ SVC_TOKEN: TOKEN, NODE_EXTRA_CA_CERTS: ca }, one.folder);
+    const told = await program.svc("agent", "list", "--node", "n9", "--json");
     expect(told).toEqual({ code: 0, err: "", out: expect.stringContaining("Echo of n2") });
     expect(at.heard.map(({ authorization }) => authorization)).toEqual([undefined, `Bearer ${TOKEN}`]);
     expect(at.heard.flatMap((headers) => Object.keys(headers)).filter((name) => name.startsWith("x-svc"))).toEqual([]);
     const there = await asked.svc("daemon", "status", "--node", "n9");
     expect(there).toMatchObject({ code: 0, out: expect.stringMatching(/^It is running\. .*svc node list\n$/) });
-    const trusting = await openShell({ NODE_EXTRA_CA_CERTS: ca }, one.folder);
-    const refused = await trusting.svc("agent", "list", "--node", "n9", "--json");
+    const refused = await trusting.run(one.folder, ["agent", "list", "--node", "n9", "--json"]);
     expect(JSON.parse(refused.err)).toEqual({ code: "SVC_CLI_NODE_TOKEN", error: expect.stringContaining("SVC_TOKEN is not set") });
-    const unknown = await openShell({ NODE_EXTRA_CA_CERTS: ca, SVC_TOKEN: "wrong-token" }, one.folder);
-    const wrong = await unknown.svc("agent", "list", "--node", "n9");
+    const wrong = await trusting.run(one.folder, ["agent", "list", "--node", "n9"], { SVC_TOKEN: "wrong-token" });
     expect(wrong).toMatchObject({ code: 1, err: expect.stringContaining("does not open this") });
     expect(wrong.err).not.toContain("wrong-token");
-    const untrusting = await one.svc("agent", "list", "--node", "n9");
+    const untrusting = await lines(one).svc("agent", "list", "--node", "n9");
     expect(untrusting).toMatchObject({ code: 1, err: expect.stringMatching(/does not answer.*certificate/) });
   });
 
@@ -183,7 +190,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("--node with two daemons on one schem
   });
 
   it("names svc node list for a daemon that does not live", async () => {
-    const { err } = await one.svc("agent", "list", "--node", "n7", "--json");
+    const { err } = await lines(one).svc("agent", "list", "--node", "n7", "--json");
     expect(JSON.parse(err)).toEqual({ code: "SVC_CLI_MISSING", error: expect.stringMatching(/n7.*svc node list/) });
   });
 });
@@ -195,5 +202,5 @@ it.skipIf(ON_SERVER !== undefined)("--node at a store that one daemon uses alone
   expect(readFileSync(`/proc/${shell.pid()}/environ`, "utf8")).not.toContain(TOKEN);
   const { err } = await shell.svc("agent", "list", "--node", "n2", "--json");
   expect(JSON.parse(err)).toEqual({ code: "SVC_CLI_USAGE", error: expect.stringContaining("one daemon alone") });
-  await shell.svc("daemon", "stop", "--now");
+  await shell.end();
 });
