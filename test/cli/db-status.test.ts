@@ -3,12 +3,15 @@ import { join } from "node:path";
 import Database from "better-sqlite3";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { MIGRATIONS, SCHEMA_VERSION } from "../../plugins/stores/postgres/tables.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts";
 import { echoConfig, openShell } from "../kit/svc.ts";
 
 // A dozen runs of the program each.
 vi.setConfig({ testTimeout: 180_000 });
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 let server: TestServer;
 beforeAll(async () => {
   if (NO_POSTGRES === undefined) server = await startPostgres();
@@ -17,17 +20,19 @@ afterAll(() => server?.stop());
 
 describe("svc db status and svc db migrate on SQLite", () => {
   it("tell what is there: nothing, a schema as it is needed, an older one, a newer one", async () => {
-    const { folder, svc, write } = await openShell();
+    const shell = await openShell();
+    const { folder, write } = shell;
+    const { svc } = lines(shell);
     write(echoConfig());
     expect((await svc("db", "status")).out).toContain("Nothing is stored there yet");
     expect(JSON.parse((await svc("db", "status", "--json")).out)).toMatchObject({ store: "sqlite", version: null, known: 8, rows: {}, nodes: [] });
 
-    const made = await svc("db", "migrate", "--json");
+    const made = await shell.svc("db", "migrate", "--json");
     expect(JSON.parse(made.out)).toMatchObject({ store: "sqlite", from: 0, to: 8 });
     expect((await svc("db", "migrate")).out).toContain("has schema 8 already");
 
-    expect((await svc("daemon", "start")).code).toBe(0);
-    expect((await svc("daemon", "send", "echo", "hello")).code).toBe(0);
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    expect(await shell.ask("/task", { agent: "echo", message: "hello" })).toMatchObject({ ok: true });
     const running = JSON.parse((await svc("db", "status", "--json")).out);
     expect(running).toMatchObject({ version: 8, waiting: [], daemon: { pid: expect.any(Number) } });
     expect(running.rows["documents:core/traces"]).toBe(1);
@@ -37,7 +42,7 @@ describe("svc db status and svc db migrate on SQLite", () => {
     const refused = await svc("db", "migrate");
     expect(refused.code).toBe(75);
     expect(refused.err).toContain("svc daemon stop");
-    await svc("daemon", "stop");
+    await shell.svc("daemon", "stop");
 
     const raw = new Database(join(folder, ".svc/svc.db"));
     raw.pragma("user_version = 7");
@@ -57,16 +62,18 @@ describe.skipIf(NO_POSTGRES !== undefined)("svc db status and svc db migrate on 
   it("tell the schema, the rows, the daemons and their beats, and how it is reached without the password", async () => {
     const at = server.schema();
     const url = at.url.replace("svc@", "svc:hunter2@");
-    const { svc, write } = await openShell();
+    const shell = await openShell();
+    const { write } = shell;
+    const { svc } = lines(shell);
     write(echoConfig({}, { store: { ...at, url } }));
     expect((await svc("db", "status")).out).toContain("svc db migrate");
-    const made = await svc("db", "migrate", "--json");
+    const made = await shell.svc("db", "migrate", "--json");
     expect(made.code, made.err).toBe(0);
     expect(JSON.parse(made.out)).toMatchObject({ store: "postgres", from: 0, to: SCHEMA_VERSION });
     expect(server.sql("SELECT count(*) FROM pg_namespace WHERE nspname LIKE '%_try_%'")).toBe("0");
 
-    expect((await svc("daemon", "start")).code).toBe(0);
-    expect((await svc("daemon", "send", "echo", "hello")).code).toBe(0);
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    expect(await shell.ask("/task", { agent: "echo", message: "hello" })).toMatchObject({ ok: true });
     const { out } = await svc("db", "status", "--json");
     expect(out).not.toContain("hunter2");
     const told = JSON.parse(out);
@@ -75,16 +82,18 @@ describe.skipIf(NO_POSTGRES !== undefined)("svc db status and svc db migrate on 
     expect(told.nodes).toEqual([expect.objectContaining({ state: "alive", pid: told.daemon.pid })]);
     expect(told.nodes[0].beatMs).toBeLessThan(7_000);
     expect((await svc("db", "migrate")).code).toBe(75);
-    await svc("daemon", "stop");
+    await shell.svc("daemon", "stop");
     expect(JSON.parse((await svc("db", "status", "--json")).out).nodes[0].state).toBe("dead");
   });
 
   it("svc node list and svc node drain: who is there, also with nobody running; the daemon of that name ends in order with 0", async () => {
     const at = server.schema();
-    const { folder, svc, write } = await openShell();
+    const shell = await openShell();
+    const { folder, write } = shell;
+    const { svc } = lines(shell);
     write(echoConfig({}, { store: at }));
     expect((await svc("node", "list")).out).toContain("No daemon is running");
-    expect((await svc("daemon", "start")).code).toBe(0);
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
     const listed = JSON.parse((await svc("node", "list", "--json")).out);
     expect(listed.nodes).toEqual([expect.objectContaining({ state: "alive", pid: expect.any(Number), boot: expect.any(Number) })]);
     const [{ name, pid }] = listed.nodes;
@@ -97,14 +106,16 @@ describe.skipIf(NO_POSTGRES !== undefined)("svc db status and svc db migrate on 
     expect((await svc("node", "list")).out).toContain("No daemon is running");
     expect(JSON.parse((await svc("node", "list", "--all", "--json")).out).nodes[0]).toMatchObject({ name, state: "dead" });
     // The wish was that run's alone.
-    expect((await svc("daemon", "start")).code).toBe(0);
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
     expect(JSON.parse((await svc("node", "list", "--json")).out).nodes[0].state).toBe("alive");
-    await svc("daemon", "stop");
+    await shell.svc("daemon", "stop");
   });
 
   it("bring an older schema forward, not while a daemon of another folder uses it, and leave a newer one alone", async () => {
     const at = server.schema();
-    const { svc, write } = await openShell();
+    const shell = await openShell();
+    const { write } = shell;
+    const { svc } = lines(shell);
     write(echoConfig({}, { store: at }));
     // As the first version of the program left it.
     const first = (MIGRATIONS[0] as string).replaceAll("{s}", at.schema);
