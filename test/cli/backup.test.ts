@@ -11,8 +11,11 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { restoreBackup } from "../../cli/backup/restore-backup.ts";
 import type { Cli } from "../../cli/cli.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { echoConfig, openShell, type Shell, sharedDaemon } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const shells: Shell[] = [];
 afterEach(async () => {
   for (const shell of shells.splice(0)) await shell.end();
@@ -58,7 +61,7 @@ describe("svc backup of a running daemon", () => {
     expect(statSync(to).mode & 0o777).toBe(0o700);
     expect(statSync(join(to, "svc-backup-secrets/.env")).mode & 0o777).toBe(0o600);
     expect(readdirSync(join(to, "svc-backup-secrets/state"))).not.toEqual(expect.arrayContaining(["svc.db-wal", "daemon.lock", "daemon.json", "ballast"]));
-    expect(await shell.svc("backup", to)).toMatchObject({ code: 1, err: expect.stringContaining("exists already") });
+    expect(await lines(shell).svc("backup", to)).toMatchObject({ code: 1, err: expect.stringContaining("exists already") });
 
     const other = await shellWith();
     expect(await other.svc("restore", to)).toMatchObject({ code: 0, out: expect.stringContaining("Next: svc daemon start") });
@@ -69,7 +72,7 @@ describe("svc backup of a running daemon", () => {
   });
 
   it("a folder in a file system of the kernel is refused, where making one would never end", async () => {
-    expect(await running().svc("backup", "/proc/svc-backup")).toMatchObject({ code: 2, err: expect.stringContaining("name a folder elsewhere") });
+    expect(await lines(running()).svc("backup", "/proc/svc-backup")).toMatchObject({ code: 2, err: expect.stringContaining("name a folder elsewhere") });
   });
 
   it("FLT-R1 pipes and sockets of plugins, and files that go while it copies, break no backup", async () => {
@@ -149,10 +152,10 @@ describe("svc backup and svc restore", () => {
     const broken = join(shell.folder, "broken");
     await cp(to, broken, { recursive: true });
     await rm(join(broken, "backup.json"));
-    expect(await shell.svc("restore", broken)).toMatchObject({ code: 1, err: expect.stringContaining("no backup") });
+    expect(await lines(shell).svc("restore", broken)).toMatchObject({ code: 1, err: expect.stringContaining("no backup") });
     await cp(join(to, "backup.json"), join(broken, "backup.json"));
     writeFileSync(join(broken, "svc-backup-secrets/state/svc.db"), "no database");
-    expect(await shell.svc("restore", broken)).toMatchObject({ code: 1, err: expect.stringContaining("svc.db is not what was backed up") });
+    expect(await lines(shell).svc("restore", broken)).toMatchObject({ code: 1, err: expect.stringContaining("svc.db is not what was backed up") });
 
     const restored = await shell.json<{ kept: string[] }>("restore", to);
     expect(restored.kept.length).toBeGreaterThanOrEqual(2);
@@ -172,7 +175,7 @@ describe("svc backup and svc restore", () => {
     const shell = await usedShell();
     const before = filesOf(shell.folder);
     await damage(shell, name, text);
-    expect(await shell.svc("restore", "copy")).toMatchObject({ code: 1, err: expect.stringContaining(reason) });
+    expect(await lines(shell).svc("restore", "copy")).toMatchObject({ code: 1, err: expect.stringContaining(reason) });
     expect(readdirSync(shell.folder).filter((entry) => /restor/.test(entry))).toEqual([]);
     expect(filesOf(shell.folder)).toEqual(before);
   });
@@ -180,7 +183,7 @@ describe("svc backup and svc restore", () => {
   it("a daemon starts with what was there after a backup was refused", async () => {
     const shell = await usedShell();
     await damage(shell, "state/svc.db", "");
-    expect((await shell.svc("restore", "copy")).code).toBe(1);
+    expect((await lines(shell).svc("restore", "copy")).code).toBe(1);
     expect((await shell.svc("daemon", "start")).code).toBe(0);
     expect(await messages(shell)).toEqual(["kept"]);
   });
@@ -254,14 +257,14 @@ describe("svc backup and svc restore", () => {
   it("FLT-R3 SEC-R9 a backup does not copy itself, and a link in a backup takes the place of nothing", async () => {
     const shell = await shellWith(echoConfig());
     mkdirSync(join(shell.folder, ".svc/actions"), { recursive: true });
-    expect(await shell.svc("backup", ".svc/inner")).toMatchObject({ code: 2, err: expect.stringContaining("lies in the data folder") });
+    expect(await lines(shell).svc("backup", ".svc/inner")).toMatchObject({ code: 2, err: expect.stringContaining("lies in the data folder") });
     expect(readdirSync(join(shell.folder, ".svc"))).toEqual(["actions"]);
     for (const name of ["state", "svc.json"]) {
-      expect((await shell.svc("backup", `of-${name}`)).code).toBe(0);
+      expect((await lines(shell).svc("backup", `of-${name}`)).code).toBe(0);
       const place = join(shell.folder, `of-${name}`, "svc-backup-secrets", name);
       await rm(place, { recursive: true });
       symlinkSync(name === "state" ? "/etc" : "/etc/passwd", place);
-      expect(await shell.svc("restore", `of-${name}`)).toMatchObject({ code: 1, err: expect.stringContaining("is a link") });
+      expect(await lines(shell).svc("restore", `of-${name}`)).toMatchObject({ code: 1, err: expect.stringContaining("is a link") });
     }
     expect(lstatSync(join(shell.folder, ".svc")).isDirectory()).toBe(true);
   });
