@@ -8,8 +8,11 @@ import { join } from "node:path";
 import type { ReplayReport, TaskComparison } from "@svc/kernel";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { ROOT } from "../house/house.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const shells: Shell[] = [];
 afterEach(async () => {
   for (const shell of shells.splice(0)) await shell.end();
@@ -125,7 +128,7 @@ describe("svc trace replay --with", { timeout: 120_000 }, () => {
 
   it("records of a context how much each part was and a hash of it, and no word", async () => {
     const shell = await recorded(["hush"], { systemPrompt: "Nobody may read this in a trace." });
-    const [trace] = await shell.json<{ id: string; context: unknown }[]>("trace", "list");
+    const [trace] = await lines(shell).json<{ id: string; context: unknown }[]>("trace", "list");
     expect(trace?.context).toContainEqual({ name: "prompt", characters: 4, hash: createHash("sha256").update("hush").digest("hex").slice(0, 16) });
     expect(JSON.stringify(trace?.context)).not.toContain("Nobody");
   });
@@ -201,7 +204,7 @@ describe("svc trace replay --with", { timeout: 120_000 }, () => {
     expect(existsSync(mark)).toBe(false);
     expect(stateOf(join(shell.folder, ".svc"))).toEqual(before);
     expect(readFileSync(join(shell.folder, "svc.json"))).toEqual(config);
-    expect(await shell.json<unknown[]>("trace", "list")).toHaveLength(1);
+    expect((await shell.ask<{ traces: unknown[] }>("/traces")).traces).toHaveLength(1);
   });
 
   it("names a plugin that throws or ends the process, with the task, and goes on with the next", async () => {
@@ -272,19 +275,19 @@ describe("svc trace replay --with", { timeout: 120_000 }, () => {
 
   it("refuses what it cannot use, with codes apart from 1", async () => {
     const shell = await recordedBefore();
-    expect(await shell.svc("trace", "replay", "--with", "absent.json")).toMatchObject({
+    expect(await lines(shell).svc("trace", "replay", "--with", "absent.json")).toMatchObject({
       code: 2,
       err: expect.stringContaining("no configuration and no plugin at"),
     });
     writeFileSync(join(shell.folder, "bad.json"), JSON.stringify({ ...echoConfig(), agents: { echo: { name: 7 } } }));
-    expect(await shell.svc("trace", "replay", "--with", "bad.json")).toMatchObject({ code: 78, err: expect.stringContaining("agents.echo.name") });
-    expect(await shell.svc("trace", "replay", "task_none", "--with", "svc.json")).toMatchObject({ code: 2 });
-    expect(await shell.svc("trace", "replay", "--with", "svc.json", "--since", "soon")).toMatchObject({
+    expect(await lines(shell).svc("trace", "replay", "--with", "bad.json")).toMatchObject({ code: 78, err: expect.stringContaining("agents.echo.name") });
+    expect(await lines(shell).svc("trace", "replay", "task_none", "--with", "svc.json")).toMatchObject({ code: 2 });
+    expect(await lines(shell).svc("trace", "replay", "--with", "svc.json", "--since", "soon")).toMatchObject({
       code: 2,
       err: expect.stringContaining("30m, 2h or 3d"),
     });
-    expect(await shell.svc("trace", "replay", "--last", "2")).toMatchObject({ code: 2 });
-    expect(await shell.svc("trace", "replay")).toMatchObject({ code: 2 });
+    expect(await lines(shell).svc("trace", "replay", "--last", "2")).toMatchObject({ code: 2 });
+    expect(await lines(shell).svc("trace", "replay")).toMatchObject({ code: 2 });
     mkdirSync(join(shell.folder, "empty"));
     const { code, report } = await replay(shell, "--with", "empty");
     expect(code).toBe(1);
