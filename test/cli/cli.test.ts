@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Trace } from "@svc/sdk";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { sharedLines } from "../kit/lines.ts";
 import { echoConfig, openShell, type Shell, sharedDaemon } from "../kit/svc.ts";
 
@@ -26,6 +26,7 @@ async function daemonWith(config: unknown, env: Record<string, string> = {}): Pr
 
 /** The commands of many lines, in one process. */
 const lines = sharedLines();
+const text = (shell: Shell) => readFileSync(join(shell.folder, "svc.json"), "utf8");
 const traces = async (shell: Shell) => (await shell.ask<{ traces: Trace[] }>("/traces")).traces;
 
 const echo = sharedDaemon(echoConfig({ local: { mode: "echo", chunks: 20 } }));
@@ -124,7 +125,7 @@ describe("configuration", () => {
     const config = echoConfig();
     shell.write({ ...config, node: { ...(config.node as object), bind: 18800 } });
     expect(await shell.svc("daemon", "start")).toMatchObject({ code: 78, err: expect.stringContaining("node.bind") });
-    const status = await lines(shell).svc("daemon", "status");
+    const status = await shell.svc("daemon", "status");
     expect(status.code).toBe(69);
     expect(status.err + status.out).not.toContain("TypeError");
     expect(status.err + status.out).not.toContain("is not a function");
@@ -202,7 +203,9 @@ describe("configuration", () => {
   });
 
   it("CFG-10 FAULT-15 a broken file on reload keeps the running configuration", async () => {
-    const shell = await daemonWith(echoConfig());
+    const shell = echo();
+    const whole = text(shell);
+    onTestFinished(() => writeFileSync(join(shell.folder, "svc.json"), whole));
     writeFileSync(join(shell.folder, "svc.json"), '{ "node": ');
     const { port } = JSON.parse(readFileSync(join(shell.folder, ".svc/daemon.json"), "utf8"));
     const reload = await fetch(`http://127.0.0.1:${port}/reload`, { method: "POST" });
