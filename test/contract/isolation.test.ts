@@ -15,7 +15,7 @@ import { ROOT } from "../house/house.ts";
 import { baseOf, post } from "../kit/kernel.ts";
 
 const run = promisify(execFile);
-const PATIENCE = { timeout: 20_000, interval: 20 };
+const PATIENCE = { timeout: 20_000, interval: 50 };
 
 /** What `svc plugin new channel` writes, built: a plugin of somebody else's. */
 async function templateChannel(home: string): Promise<string> {
@@ -46,10 +46,13 @@ describe("a channel of somebody else's, isolated", () => {
   let home = "";
   let folder = "";
   let startFarEnd: (token: string) => Promise<FarEnd>;
+  // It is looked at once: each setup starts a process of its own.
+  let plugin: Awaited<ReturnType<typeof isolate>>["plugin"];
   beforeAll(async () => {
     home = await mkdtemp(join(tmpdir(), "svc-isolated-"));
     folder = await templateChannel(home);
     ({ startFarEnd } = await import(pathToFileURL(join(folder, "dist/far-end.js")).href));
+    ({ plugin } = await isolate(resolveEntry(`process:${folder}`, "/", []), { env: process.env, hidden: [] }));
   }, 60_000);
   afterAll(() => rm(home, { recursive: true, force: true }));
 
@@ -57,7 +60,6 @@ describe("a channel of somebody else's, isolated", () => {
     { describe, it: (name, test) => void it(name, test, 120_000) },
     async () => {
       const far = await startFarEnd(TOKEN);
-      const { plugin } = await isolate(resolveEntry(`process:${folder}`, "/", []), { env: process.env, hidden: [] });
       const config = { server: far.root, token: TOKEN, agent: "assistant", allowFrom: ["u-1"] };
       const context = createFakeContext(plugin, { config, fetch: fetchFrom(far.root) });
       // The contract sets up at once; a process takes a moment.
