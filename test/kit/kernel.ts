@@ -36,6 +36,8 @@ export interface RunOptions extends Partial<Omit<KernelOptions, "config">> {
   readonly tier?: Scripted;
   /** The configuration is written there and read from there: `kernel.reload` reads it anew. */
   readonly file?: string;
+  /** It outlives the test: who asks for that stops it, and has given it a `folder`. */
+  readonly lasts?: boolean;
 }
 
 /** What `runKernel` configures: for a test that changes it. */
@@ -46,7 +48,7 @@ export const configOf = (agent: Record<string, unknown> = {}, config: Record<str
 });
 
 /** Started and ready; stopped after the test. */
-export async function runKernel({ agent = {}, config = {}, inline = [], tier = scriptedTier(), file, ...options }: RunOptions = {}): Promise<Running> {
+export async function runKernel({ agent = {}, config = {}, inline = [], tier = scriptedTier(), file, lasts, ...options }: RunOptions = {}): Promise<Running> {
   const { section, known } = options.store === undefined ? testStore(options.dataFolder ?? (file && join(options.folder ?? dirname(file), ".svc"))) : {};
   const written = { ...section, ...configOf(agent, config) };
   if (file !== undefined) await writeFile(file, JSON.stringify(written));
@@ -62,7 +64,7 @@ export async function runKernel({ agent = {}, config = {}, inline = [], tier = s
   const events: Envelope[] = [];
   kernel.bus.subscribe((envelope) => events.push(envelope));
   await kernel.start();
-  open.push(kernel);
+  if (lasts !== true) open.push(kernel);
   return { kernel, tier, events, message: (text, extra = {}) => ({ entry: "task", channel: "http", chat: "c1", text, agent: "a", ...extra }) };
 }
 
