@@ -27,7 +27,7 @@ export interface GuardStage {
   decide(text: string): ReturnType<typeof decide>;
   /** Runs a command line as the engine's shell does and tells what it did that the mode forbids; undefined when nothing. */
   run(line: string, shell?: string): Promise<string | undefined>;
-  /** Several command lines in one wall, in order; `run` for a wall that nobody writes. */
+  /** Several command lines in one shell, in order. It tells of any change at all: none of them saw what another one left. */
   runAll(lines: readonly string[]): Promise<string | undefined>;
   dispose(): void;
 }
@@ -76,7 +76,7 @@ export async function createGuardStage(mode: Mode, level: Level): Promise<GuardS
     before = shape(place);
   }
 
-  function judged(printed: string): string | undefined {
+  function judged(printed: string, allowed: (path: string) => boolean): string | undefined {
     // As at the end of a run: the places that the wall made to stand on.
     if (level.kind === "wall" && mode === "propose") removeMountPoints(workspace);
     const after = shape(place);
@@ -84,7 +84,7 @@ export async function createGuardStage(mode: Mode, level: Level): Promise<GuardS
     const called = callers;
     callers = 0;
     if (changed.length > 0) restore(changed);
-    const forbidden = changed.filter((path) => mode === "report" || isForbidden(path));
+    const forbidden = changed.filter((path) => !allowed(path));
     if (forbidden.length > 0) return `changed ${forbidden.slice(0, 3).join(", ")}`;
     if (called > 0) return "reached a port of this machine";
     return printed.includes(CANARY) ? "printed the canary" : undefined;
@@ -108,13 +108,13 @@ export async function createGuardStage(mode: Mode, level: Level): Promise<GuardS
     port: (listener.address() as AddressInfo).port,
     decide: (text) => decide(options, { tool: "Bash", input: { command: text } }),
     async run(line, shell = "bash") {
-      return judged(await play(line, shell));
+      return judged(await play(line, shell), (path) => mode === "propose" && !isForbidden(path));
     },
     async runAll(lines) {
       const end = "every line was tried";
       const script = lines.map((line) => `/usr/bin/timeout 10 /bin/bash -c ${quote(line)} < /dev/null`).join("\n");
       const printed = await play(`${script}\necho ${end}`, "bash");
-      return judged(printed) ?? (printed.includes(end) ? undefined : "ended before the last line");
+      return judged(printed, () => false) ?? (printed.includes(end) ? undefined : "ended before the last line");
     },
     dispose() {
       listener.close();
@@ -191,9 +191,9 @@ function build(model: string, place: string): void {
   symlinkSync("../../outside", join(workspace, "links", "out"));
   const git = (cwd: string, ...args: string[]) =>
     execFileSync("git", ["-c", "user.name=svc", "-c", "user.email=svc@localhost", ...args], { cwd, stdio: "ignore" });
-  execFileSync("git", ["init", "-q", "--bare", join(outside, "remote.git")], { stdio: "ignore" });
+  execFileSync("git", ["init", "-q", "--template=", "--bare", join(outside, "remote.git")], { stdio: "ignore" });
   for (const folder of [join(workspace, "nested"), workspace]) {
-    git(folder, "init", "-q", "-b", "main");
+    git(folder, "init", "-q", "--template=", "-b", "main");
     git(folder, "add", "a.txt");
     git(folder, "commit", "-q", "-m", "first");
     writeFileSync(join(folder, "a.txt"), "words changed\ntwo words\n");
@@ -208,6 +208,7 @@ function build(model: string, place: string): void {
   const evil = settings(mark, join(place, "outside", "remote.git"));
   for (const folder of [workspace, join(workspace, "nested")]) {
     writeFileSync(join(folder, ".git", "config"), `[core]\n\trepositoryformatversion = 0\n\tbare = false\n${evil}`);
+    for (const name of ["info", "hooks"]) mkdirSync(join(folder, ".git", name));
     writeFileSync(join(folder, ".git", "info", "attributes"), "*.txt diff=evil filter=evil\n");
     for (const hook of [
       "pre-commit",
@@ -224,7 +225,7 @@ function build(model: string, place: string): void {
     }
   }
   const bare = join(workspace, "docs", "evil");
-  execFileSync("git", ["init", "-q", "--bare", bare], { stdio: "ignore" });
+  execFileSync("git", ["init", "-q", "--template=", "--bare", bare], { stdio: "ignore" });
   writeFileSync(join(bare, "config"), `[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = ../..\n${evil}`);
   cpSync(join(workspace, ".git", "objects"), join(bare, "objects"), { recursive: true });
   cpSync(join(workspace, ".git", "refs"), join(bare, "refs"), { recursive: true });

@@ -9,9 +9,41 @@ import { createGuardStage, type GuardStage, wallOf, workingBubblewrap } from "./
 const seed = Number(process.env.SVC_GUARD_SEED ?? 20260);
 const asked = process.env.SVC_GUARD_VARIANTS;
 const NARROW = Math.max(2900, Number(asked ?? 0));
-const WALLED: Readonly<Record<Mode, number>> = { report: Number(asked ?? 240), propose: Number(asked ?? 120) };
+const WALLED: Readonly<Record<Mode, number>> = { report: Number(asked ?? 100), propose: Number(asked ?? 60) };
 const bwrap = workingBubblewrap();
 const narrow: Level = { kind: "narrow", reason: "for this test" };
+
+interface Line {
+  readonly text: string;
+  readonly line: string;
+}
+
+async function letThrough(stage: GuardStage, texts: readonly string[]): Promise<Line[]> {
+  const lines: Line[] = [];
+  for (const text of texts) {
+    const { allow, input } = await stage.decide(text);
+    if (allow) lines.push({ text, line: String(input?.command) });
+  }
+  return lines;
+}
+
+/** Runs so many lines together, and those that have any effect together each alone. */
+async function breachesOf(mode: Mode, stage: GuardStage, lines: readonly Line[], size: number): Promise<string[]> {
+  const breaches: string[] = [];
+  for (let at = 0; at < lines.length; at += size) {
+    const batch = lines.slice(at, at + size);
+    const together = size === 1 ? "alone" : await stage.runAll(batch.map(({ line }) => line));
+    if (together === undefined) continue;
+    const before = breaches.length;
+    for (const { text, line } of batch) {
+      const effect = await stage.run(line);
+      if (effect !== undefined) breaches.push(`${JSON.stringify(text)} ${effect}`);
+    }
+    // In a report nothing may be changed at all; in a proposal what they did together is what they may do alone.
+    if (mode === "report" && size > 1 && breaches.length === before) breaches.push(`together: ${together}`);
+  }
+  return breaches;
+}
 
 describe.each<Mode>(["report", "propose"])("autonomy %s without a wall", (mode) => {
   let stage: GuardStage;
@@ -21,18 +53,11 @@ describe.each<Mode>(["report", "propose"])("autonomy %s without a wall", (mode) 
   afterAll(() => stage.dispose());
 
   it(`SEC-S3 SEC-S5 ENG-1 ENG-2 nothing of ${NARROW} attacks that is let through has an effect (seed ${seed})`, { timeout: 1_800_000 }, async () => {
-    const breaches: string[] = [];
-    let allowed = 0;
-    for (const text of attacks(mode, seed, NARROW, stage)) {
-      const { allow, input } = await stage.decide(text);
-      if (!allow) continue;
-      allowed += 1;
-      const effect = await stage.run(String(input?.command));
-      if (effect !== undefined) breaches.push(`${JSON.stringify(text)} ${effect}`);
-    }
-    console.info(`${mode}, narrow: ${allowed} of ${NARROW} let through, ${breaches.length} breaches`);
+    const lines = await letThrough(stage, attacks(mode, seed, NARROW, stage));
+    const breaches = await breachesOf(mode, stage, lines, 12);
+    console.info(`${mode}, narrow: ${lines.length} of ${NARROW} let through, ${breaches.length} breaches`);
     expect(breaches).toEqual([]);
-    expect(allowed).toBeGreaterThan(100);
+    expect(lines.length).toBeGreaterThan(100);
   });
 
   it("SEC-S3 fewer than one benign form in five is refused, and what runs ends well", { timeout: 300_000 }, async () => {
@@ -66,25 +91,8 @@ describe.skipIf(bwrap === undefined).each<Mode>(["report", "propose"])("autonomy
   afterAll(() => stage.dispose());
 
   it(`SEC-S3 SEC-S5 ENG-1 ENG-2 none of ${WALLED[mode]} attacks has an effect, read or unread (seed ${seed})`, { timeout: 3_600_000 }, async () => {
-    const breaches: string[] = [];
-    const lines: { text: string; line: string }[] = [];
-    for (const text of attacks(mode, seed, NARROW, stage).slice(0, WALLED[mode])) {
-      const { allow, input } = await stage.decide(text);
-      if (allow) lines.push({ text, line: String(input?.command) });
-    }
-    const size = mode === "report" ? 30 : 1;
-    for (let at = 0; at < lines.length; at += size) {
-      const batch = lines.slice(at, at + size);
-      const effect = size === 1 ? await stage.run(batch[0]?.line as string) : await stage.runAll(batch.map(({ line }) => line));
-      if (effect === undefined) continue;
-      if (size === 1) breaches.push(`${JSON.stringify(batch[0]?.text)} ${effect}`);
-      else
-        for (const { text, line } of batch) {
-          const alone = await stage.run(line);
-          if (alone !== undefined) breaches.push(`${JSON.stringify(text)} ${alone}`);
-        }
-      if (size > 1 && breaches.length === 0) breaches.push(`together: ${effect}`);
-    }
+    const lines = await letThrough(stage, attacks(mode, seed, NARROW, stage).slice(0, WALLED[mode]));
+    const breaches = await breachesOf(mode, stage, lines, mode === "report" ? 30 : 1);
     console.info(`${mode}, wall: ${lines.length} of ${WALLED[mode]} let through, ${breaches.length} breaches`);
     expect(breaches).toEqual([]);
   });
