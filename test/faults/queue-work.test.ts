@@ -5,9 +5,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ask, endDaemons, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 
-const ITEMS = 480;
+const KILLS = Number(process.env.SVC_SOAK ?? 10);
 const GROUPS = 12;
-const KILLS = 20;
+/** More than are done before the last kill. */
+const ITEMS = KILLS * 24;
 
 /**
  * Pushes its items once, works on them four at a time, and stores each result in the commit that completes the item. Each run is noted in
@@ -22,7 +23,7 @@ export default {
     const queue = ctx.store.queue("work");
     const done = ctx.store.journal("done");
     ctx.provide.route({ method: "GET", path: "/worked", guard: "open", async handle() {
-      return { left: await queue.size(), done: (await done.read(0, 1000)).map(({ value }) => value) };
+      return { left: await queue.size(), done: (await done.read(0, ${ITEMS})).map(({ value }) => value) };
     } });
     return {
       async start() {
@@ -50,7 +51,9 @@ afterEach(async () => {
   await rm(folder, { recursive: true, maxRetries: 5 });
 });
 
-it(`FAULT-01 ${KILLS} kills of a daemon that works on a queue: each item is done once, in the order of its group`, { timeout: 240_000 }, async () => {
+it(`FAULT-01 ${KILLS} kills of a daemon that works on a queue: each item is done once, in the order of its group`, {
+  timeout: 180_000 + KILLS * 6_000,
+}, async () => {
   const notes = join(folder, "notes");
   writeFileSync(notes, "");
   const env = { SVC_TEST_NOTES: notes };
@@ -60,7 +63,7 @@ it(`FAULT-01 ${KILLS} kills of a daemon that works on a queue: each item is done
     const before = lines().length;
     // In the middle of the work, or before the first run; at another moment of it each time.
     if (kill % 5 !== 0) await vi.waitFor(() => expect(lines().length).toBeGreaterThan(before), { timeout: 20_000, interval: 5 });
-    await pause(kill * 3);
+    await pause((kill % 20) * 6);
     await daemon.kill("SIGKILL");
   }
   const daemon = await startDaemon(folder, { env });
