@@ -123,7 +123,7 @@ export async function createWitness(folder: string, chats: number, config: objec
           else await deliver(daemon.port, nextIn(way, chat));
         } catch {
           // The daemon went away, or is going: the message is sent again to the next one.
-          await pause(5);
+          await pause(40);
         }
       }
     };
