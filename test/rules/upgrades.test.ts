@@ -62,9 +62,10 @@ describe.each(versions)("a data folder of %s", (version) => {
     expect(traces.map(({ message, status }) => `${message} ${status}`).sort()).toEqual(
       ["five", "four", "one", "seven", "six", "three", "two"].map((text) => `${text} ok`),
     );
-    // The conversation goes on, also after a restart.
-    await daemon.kill("SIGTERM");
-    const again = await startDaemon(folder, { env: { SVC_TEST_LEDGER: join(folder, "ledger"), SVC_TEST_PLATFORM: platform.url } });
+    // The conversation goes on, also after a restart: that finds what this version has written, so two folders stand for all.
+    const restarted = [0, versions.length - 1].includes(versions.indexOf(version));
+    if (restarted) await daemon.kill("SIGTERM");
+    const again = restarted ? await startDaemon(folder, { env: { SVC_TEST_LEDGER: join(folder, "ledger"), SVC_TEST_PLATFORM: platform.url } }) : daemon;
     await ask(again.port, "/said", { channel: "keyed", chat: "ended", text: "eight", key: "ended-eight" });
     await vi.waitFor(() => expect(said("ended")).toEqual(["did eight"]), PATIENCE);
     // A message that the earlier version had taken is known by its key.
