@@ -11,6 +11,10 @@ import { temporaryFolder } from "../kit/kernel.ts";
 import { openShell, type Shell } from "../kit/svc.ts";
 import { action, lay } from "./isolation.harness.ts";
 
+/** Changes at once, and kills of a writer; SVC_SOAK for more of both. */
+const CHANGES = Number(process.env.SVC_SOAK ?? 80);
+const KILLS = Number(process.env.SVC_SOAK ?? 6);
+
 const shells: Shell[] = [];
 const children: ChildProcess[] = [];
 afterEach(async () => {
@@ -70,7 +74,9 @@ async function readAlong(file: string, end: () => boolean): Promise<number> {
   return reads;
 }
 
-it("the daemon, an isolated plugin and the command line change svc.json 200 times at once: no edit is lost, no reader sees a torn file", async () => {
+it(`the daemon, an isolated plugin and the command line change svc.json ${CHANGES} times at once: no edit is lost, no reader sees a torn file`, {
+  timeout: 120_000 + CHANGES * 1_200,
+}, async () => {
   const shell = await openShell({ GREETING: "hello" });
   shells.push(shell);
   const file = join(shell.folder, "svc.json");
@@ -86,7 +92,8 @@ it("the daemon, an isolated plugin and the command line change svc.json 200 time
     return ((await response.json()) as { output: { done: number; failed: string[] } }).output;
   };
 
-  const [byDaemon, byPlugin, byHand] = [94, 94, 12];
+  const byHand = Math.max(4, Math.floor(CHANGES / 16));
+  const [byDaemon, byPlugin] = [Math.ceil((CHANGES - byHand) / 2), Math.floor((CHANGES - byHand) / 2)];
   let ended = false;
   const reading = readAlong(file, () => ended);
   await Promise.all([call("hands.change", { n: byDaemon }), call("hooks.change", { n: byPlugin })]);
@@ -102,7 +109,7 @@ it("the daemon, an isolated plugin and the command line change svc.json 200 time
     ["hands", byDaemon],
     ["hooks", byPlugin],
   ] as const)
-    await expect.poll(() => call(`${name}.state`), { timeout: 60_000 }).toEqual({ done: n, failed: [] });
+    await expect.poll(() => call(`${name}.state`), { timeout: 60_000 + CHANGES * 600 }).toEqual({ done: n, failed: [] });
   ended = true;
   expect(await reading).toBeGreaterThan(100);
 
@@ -115,7 +122,7 @@ it("the daemon, an isolated plugin and the command line change svc.json 200 time
   const without = after.replace(/,? ?\s*"k\d+": \d+/g, "").replace('"hands": {\n\t}', '"hands": {}');
   expect(without).toBe(text);
   expect(readdirSync(shell.folder).filter((name) => name.startsWith(".svc.json") || name.includes(".bak"))).toEqual([]);
-}, 240_000);
+});
 
 /** A program that changes `w<n>.k0`, `w<n>.k1` ..., one after the other, and says which edits are done. */
 const writer = (file: string, dataFolder: string, known: readonly string[], n: number, pauseMs: number) => `
@@ -128,7 +135,9 @@ const writer = (file: string, dataFolder: string, known: readonly string[], n: n
 
 const KNOWN = [join(ROOT, "plugins/stores/sqlite"), join(ROOT, "plugins/tiers/local")];
 
-it("a writer that is killed in the middle leaves the old text or the new one, its turn goes to the next, and nothing of it stays", async () => {
+it("a writer that is killed in the middle leaves the old text or the new one, its turn goes to the next, and nothing of it stays", {
+  timeout: 120_000 + KILLS * 20_000,
+}, async () => {
   const folder = await temporaryFolder();
   const file = join(folder, "svc.json");
   const dataFolder = join(folder, ".svc");
@@ -144,7 +153,7 @@ it("a writer that is killed in the middle leaves the old text or the new one, it
   // It asks for its turn all the time, without taking the processor from those that are to be killed.
   const steady = start(0, 20);
   await expect.poll(() => said.get(0), { timeout: 30_000 }).toBeGreaterThan(2);
-  for (let n = 1; n <= 12; n += 1) {
+  for (let n = 1; n <= KILLS; n += 1) {
     const victim = start(n);
     await expect.poll(() => said.get(n) ?? -1, { timeout: 30_000 }).toBeGreaterThan(1);
     await new Promise((resolve) => setTimeout(resolve, Math.random() * 40));
@@ -166,7 +175,7 @@ it("a writer that is killed in the middle leaves the old text or the new one, it
     expect([last + 1, last + 2]).toContain(written);
   }
   expect(readdirSync(folder).filter((name) => name.startsWith("."))).toEqual([]);
-}, 240_000);
+});
 
 it("an editor outside of svc that saves while a change is made keeps what it saved", async () => {
   const file = join(await temporaryFolder(), "svc.json");
