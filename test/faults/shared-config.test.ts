@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts";
-import { echoConfig, openShell } from "../kit/svc.ts";
+import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 import { ON_SERVER } from "../kit/test-store.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
@@ -32,7 +32,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("SCALE-OUT svc.json as one document o
     const started = await shell.svc("daemon", "start");
     expect(started.code, started.err).toBe(0);
     const read = () => JSON.parse(readFileSync(join(shell.folder, "svc.json"), "utf8")) as Written;
-    const problems = async () => ((await shell.svc("daemon", "status", "--json")).out.match(/"problems": \[[^\]]*\]/)?.[0] ?? "").replace(/\s+/g, " ");
+    const problems = async () => (await shell.ask<{ problems: string[] }>("/health")).problems.join("\n");
     return { ...shell, read, problems };
   }
 
@@ -42,7 +42,8 @@ describe.skipIf(NO_POSTGRES !== undefined)("SCALE-OUT svc.json as one document o
     const two = await daemon("n2", store, { agents: { echo: { name: "Echo", workspace: "./elsewhere", tier: "local", local: { mode: "echo" } } } });
     expect((await one.svc("config", "set", "agents.second", '{"name":"Second","workspace":"./w","tier":"local","local":{"mode":"echo"}}')).code).toBe(0);
     await expect.poll(() => two.read().agents.second, PATIENCE).toMatchObject({ name: "Second" });
-    await expect.poll(async () => (await two.svc("daemon", "send", "second", "hello")).out, PATIENCE).toContain("hello");
+    const second = async (shell: Shell) => shell.ask<{ reply: string }>("/task", { agent: "second", message: "hello" }).then(({ reply }) => reply, String);
+    await expect.poll(() => second(two), PATIENCE).toBe("hello");
     expect(two.read()).toMatchObject({ node: { id: "n2" }, agents: { echo: { workspace: "./elsewhere" } } });
 
     // The other way round; a reference is stored as it is written.
@@ -50,7 +51,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("SCALE-OUT svc.json as one document o
     await expect.poll(() => one.read().agents.second?.model, PATIENCE).toBe("${HOME}");
     expect((await two.svc("config", "unset", "agents.second")).code).toBe(0);
     await expect.poll(() => one.read().agents, PATIENCE).not.toHaveProperty("second");
-    await expect.poll(async () => (await one.svc("daemon", "send", "second", "hello")).code, PATIENCE).not.toBe(0);
+    await expect.poll(() => second(one), PATIENCE).toMatch(/^Error: .*second/);
 
     // Edited by hand: nobody else's until it is read.
     const edited = one.read();
@@ -65,28 +66,29 @@ describe.skipIf(NO_POSTGRES !== undefined)("SCALE-OUT svc.json as one document o
     expect((await one.svc("config", "set", "retention.traceDays", "13")).code).toBe(0);
     expect((await two.svc("daemon", "start")).code).toBe(0);
     await expect.poll(() => two.read().retention, PATIENCE).toEqual({ traceDays: 13 });
-    expect(await two.problems()).toBe('"problems": []');
-    for (const shell of [one, two]) await shell.svc("daemon", "stop");
+    expect(await two.problems()).toBe("");
+    for (const shell of [one, two]) await shell.end();
   });
 
   it("a daemon that cannot take a version stays with its own, says so where operators look, and goes on once it can", async () => {
     const store = server.schema();
-    const one = await daemon("n1", store);
-    const two = await daemon("n2", store);
     // n2 alone has the agent's workspace to itself: without it, the agent is refused there.
-    for (const shell of [one, two])
-      expect((await shell.svc("config", "set", "sharedConfig.local", '["agents.echo.workspace","agents.far.workspace"]')).code).toBe(0);
+    const sharedConfig = { enabled: true, local: ["agents.echo.workspace", "agents.far.workspace"] };
+    const [one, two] = [await daemon("n1", store, { sharedConfig }), await daemon("n2", store, { sharedConfig })];
     expect((await one.svc("config", "set", "agents.far", '{"name":"Far","workspace":"./w","tier":"local","local":{"mode":"echo"}}')).code).toBe(0);
     await expect.poll(two.problems, PATIENCE).toMatch(/feature-shared-config: .*which node n1 has written, is refused here: .*agents\.far\.workspace/);
     expect(two.read().agents).not.toHaveProperty("far");
+    expect((await two.svc("daemon", "status")).out).toMatch(/problem: feature-shared-config: .*is refused here/);
     expect((await two.svc("daemon", "send", "echo", "still here")).out).toContain("still here");
-    await expect.poll(async () => (await one.svc("node", "list")).out, PATIENCE).toMatch(/n2: feature-shared-config: .*refused here/);
-    expect((await one.svc("node", "list")).out).toContain("The setting agents.far differs: n2 (not set) | n1");
+    await expect.poll(async () => JSON.stringify(await one.ask("/nodes")), PATIENCE).toContain("refused here");
+    const list = (await one.svc("node", "list")).out;
+    expect(list).toMatch(/n2: feature-shared-config: .*refused here/);
+    expect(list).toContain("The setting agents.far differs: n2 (not set) | n1");
     // The same agent on n2, with a workspace of its own: both are the same again, and nothing is set aside.
     expect((await two.svc("config", "set", "agents.far", '{"name":"Far","workspace":"./there","tier":"local","local":{"mode":"echo"}}')).code).toBe(0);
-    await expect.poll(two.problems, PATIENCE).toBe('"problems": []');
+    await expect.poll(two.problems, PATIENCE).toBe("");
     expect([one.read().agents.far?.workspace, two.read().agents.far?.workspace]).toEqual(["./w", "./there"]);
-    for (const shell of [one, two]) await shell.svc("daemon", "stop");
+    for (const shell of [one, two]) await shell.end();
   });
 
   it("SEC a credential that is written out reaches neither the database nor another daemon; nothing is shared until it is moved", async () => {
@@ -110,7 +112,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("SCALE-OUT svc.json as one document o
     const [aside] = readdirSync(conflicts);
     expect(readFileSync(join(conflicts, aside as string), "utf8")).toContain("${FIRE_TOKEN}");
     expect(readdirSync(conflicts)).toHaveLength(1);
-    for (const shell of [one, two]) await shell.svc("daemon", "stop");
+    for (const shell of [one, two]) await shell.end();
   });
 
   it.skipIf(ON_SERVER !== undefined)(
@@ -118,7 +120,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("SCALE-OUT svc.json as one document o
     async () => {
       const one = await daemon("n1", undefined);
       await expect.poll(one.problems, PATIENCE).toContain("sharedConfig has no effect");
-      await one.svc("daemon", "stop");
+      await one.end();
     },
   );
 });
