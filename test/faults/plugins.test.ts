@@ -12,7 +12,6 @@ import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 const named = (...names: string[]): TortureCase[] => names.map((name) => tortureCases.find((one) => one.name === name)!);
 const idOf = ({ name }: TortureCase) => `feature-torture-${name}`;
 
-/** A whole program answers each question: a busy machine may take its time. */
 const PATIENCE = { timeout: 20_000, interval: 100 };
 
 const shells: Shell[] = [];
@@ -41,7 +40,9 @@ async function kernelWith(cases: readonly TortureCase[], inline: readonly Plugin
 }
 
 const statusOf = (plugins: readonly PluginStatus[], one: TortureCase) => plugins.find(({ id }) => id === idOf(one));
-const healthOf = (shell: Shell) => shell.json<{ pid: number; plugins: PluginStatus[]; problems: string[] }>("daemon", "status", "--plugins");
+const healthOf = (shell: Shell) => shell.ask<{ pid: number; plugins: PluginStatus[]; problems: string[] }>("/health");
+/** What the agent answers to `text`. */
+const replyOf = async (shell: Shell, text: string) => (await shell.ask<{ reply: string }>("/task", { agent: "echo", message: text })).reply;
 
 describe("a plugin that cannot be brought up", () => {
   it("FAULT-61 FAULT-62 is listed as failed with its reason, whatever it does; the rest is up", async () => {
@@ -80,7 +81,7 @@ describe("a plugin that takes the process with it", () => {
       expect(statusOf(plugins, cases[0]!)?.reason).toContain("process.exit");
       expect(statusOf(plugins, cases[2]!)?.failures).toBe(1);
     }, PATIENCE);
-    expect((await shell.svc("daemon", "send", "echo", "alive")).out).toContain("alive");
+    expect(await replyOf(shell, "alive")).toBe("alive");
   });
 
   it("FAULT-64 one that breaks the process is held back at the next start, until it is released", async () => {
@@ -91,7 +92,7 @@ describe("a plugin that takes the process with it", () => {
     const { plugins, problems } = await healthOf(shell);
     expect(statusOf(plugins, dies)).toMatchObject({ state: "quarantined", reason: expect.stringContaining("during its start") });
     expect(problems.join()).toContain("svc plugin retry");
-    expect((await shell.svc("daemon", "send", "echo", "alive")).out).toContain("alive");
+    expect(await replyOf(shell, "alive")).toBe("alive");
     // Mended and released, it runs without a restart.
     writeFileSync(join(shell.folder, dies.name, "index.mjs"), dies.source.replace(/process\.kill\([^)]*\)/, "undefined"));
     expect(await shell.svc("plugin", "retry", idOf(dies))).toMatchObject({ code: 0 });
@@ -125,7 +126,7 @@ describe("a plugin that takes the process with it", () => {
       writeFileSync(entry, slow.source.replace("new Promise(() => {})", "undefined"));
       expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
       const state = statusOf((await healthOf(shell)).plugins, slow)?.state;
-      await shell.svc("daemon", "stop");
+      await shell.end();
       return state;
     };
     expect(await comeUp()).toBe("running");
@@ -146,7 +147,7 @@ describe("a plugin that takes the process with it", () => {
       expect(pid).not.toBe(first);
       expect(statusOf(plugins, spins)).toMatchObject({ state: "quarantined", reason: expect.stringContaining("while it ran") });
     }, PATIENCE);
-    expect((await shell.svc("daemon", "send", "echo", "back")).out).toContain("back");
+    expect(await replyOf(shell, "back")).toBe("back");
     expect(readFileSync(join(shell.folder, ".svc/daemon.log"), "utf8")).toContain(`plugin ${idOf(spins)} holds the loop`);
   });
 
@@ -238,7 +239,7 @@ describe("a plugin that is not what was trusted", () => {
     packPackage(elder, shell.folder);
     const state = async () => (await healthOf(shell)).plugins.find(({ id }) => id === "feature-elder");
     const restart = async () => {
-      await shell.svc("daemon", "stop");
+      await shell.end();
       expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
     };
     expect(await shell.svc("plugin", "add", "./svc-plugin-elder-1.0.0.tgz", "--yes")).toMatchObject({ code: 0, err: "" });
@@ -249,7 +250,7 @@ describe("a plugin that is not what was trusted", () => {
     writeFileSync(join(shell.folder, ".svc/node_modules/svc-plugin-elder/extra.js"), "globalThis.changed = true;");
     await restart();
     expect(await state()).toMatchObject({ state: "failed", reason: expect.stringMatching(/not what was trusted: its files are different/) });
-    expect((await shell.svc("daemon", "send", "echo", "alive")).out).toContain("alive");
+    expect(await replyOf(shell, "alive")).toBe("alive");
     expect(await shell.svc("plugin", "trust", "feature-elder")).toMatchObject({ code: 1, out: expect.stringContaining("files      changed") });
     expect(await shell.svc("plugin", "trust", "feature-elder", "--yes")).toMatchObject({ code: 0 });
     await restart();
