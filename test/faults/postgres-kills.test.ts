@@ -24,7 +24,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("a daemon on PostgreSQL", () => {
     try {
       for (let done = 0; done < KILLS; done += 1) {
         const daemon = await witness.start();
-        const sending = witness.sendTo(daemon);
+        const sending = witness.sendTo(daemon, undefined, 60);
         await pause(200 + Math.random() * 600);
         await server.crash();
         await pause(Math.random() * 600);

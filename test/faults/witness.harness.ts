@@ -22,8 +22,8 @@ export interface Witness {
   startNode(node: string, config: object): Promise<DaemonProcess>;
   /** Starts one that is killed after so many milliseconds, before it listens or just then: in the middle of what it does with unfinished work. */
   startAndKill(ms: number): Promise<void>;
-  /** Each chat sends one message after the other, each as soon as the last one was acknowledged, until the daemon is gone or `stop` says so. */
-  sendTo(daemon: DaemonProcess, stop?: () => boolean): Promise<void>;
+  /** Each chat sends one message after the other, each as soon as the last one was acknowledged, until the daemon is gone or `stop` says so; `pauseMs` as below. */
+  sendTo(daemon: DaemonProcess, stop?: () => boolean, pauseMs?: number): Promise<void>;
   /** The same to whichever daemon `any` names for each message, until `stop` says so; in each chat after a pause of up to `pauseMs`. */
   sendToAny(any: () => DaemonProcess | undefined, stop: () => boolean, pauseMs?: number): Promise<void>;
   /** Sends again what was not acknowledged, waits until all work is done, and answers what is wrong. Remembers how each task ended. */
@@ -115,15 +115,17 @@ export async function createWitness(folder: string, chats: number, config: objec
 
   async function sendToAny(any: () => DaemonProcess | undefined, stop: () => boolean, pauseMs = 0): Promise<void> {
     const sender = async (way: Way, chat: string) => {
-      while (!stop()) {
+      for (let failed = 0; !stop(); ) {
         for (let left = Math.random() * pauseMs; left > 0 && !stop(); left -= 500) await pause(Math.min(500, left));
         const daemon = any();
         try {
           if (daemon === undefined) await pause(20);
           else await deliver(daemon.port, nextIn(way, chat));
+          failed = 0;
         } catch {
-          // The daemon went away, or is going: the message is sent again to the next one.
-          await pause(40);
+          // The daemon went away, or is going: the message is sent again to the next one, soon, and less often to one that refuses for long.
+          failed += 1;
+          await pause(Math.min(200, 5 * 2 ** failed));
         }
       }
     };
@@ -163,7 +165,7 @@ export async function createWitness(folder: string, chats: number, config: objec
       rmSync(ledger, { force: true });
     },
     close: () => platform.close(),
-    async sendTo(daemon, stop = () => false) {
+    async sendTo(daemon, stop = () => false, pauseMs = 0) {
       let gone = false;
       void daemon.ended.then(() => {
         gone = true;
@@ -171,6 +173,7 @@ export async function createWitness(folder: string, chats: number, config: objec
       await sendToAny(
         () => daemon,
         () => gone || stop(),
+        pauseMs,
       );
     },
     sendToAny,
