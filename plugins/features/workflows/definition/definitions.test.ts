@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createMemoryFiles } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
+import type { DefinitionFolder } from "./definition-folder.ts";
 import { definitionHash } from "./definition-hash.ts";
 import { check, codes, end, flow } from "./definitions.harness.ts";
 import { openDefinitions } from "./definitions.ts";
@@ -156,6 +157,20 @@ describe("the folder", () => {
     return { definitions, files };
   }
   const silent = { debug() {}, info() {}, warn() {}, error() {} };
+
+  it("one that another daemon has made is found, also when a look that was under way has written it", async () => {
+    const files = new Map<string, string | Uint8Array>();
+    const share = (folder: DefinitionFolder): DefinitionFolder => ({
+      ...folder,
+      async sync() {
+        files.set(FILE("good.json"), GOOD);
+        // It was the look before this one.
+        return false;
+      },
+    });
+    const definitions = openDefinitions({ files: createMemoryFiles(files), dir: ".svc/workflows", share, log: silent, known: () => ({}) });
+    expect(await definitions.get("good")).toMatchObject({ id: "good", problems: [] });
+  });
 
   it("FAULT-54 a broken file stands beside the others, and says where", async () => {
     const { definitions } = folder({

@@ -97,8 +97,9 @@ class FolderDefinitions implements Definitions {
 
   async get(id: string): Promise<Loaded | undefined> {
     const found = (await this.#refreshed()).get(id);
-    // Another daemon may have made it a moment ago.
-    if (found !== undefined || this.folder.sync === undefined || !(await this.folder.sync())) return found;
+    if (found !== undefined || this.folder.sync === undefined) return found;
+    // Another daemon may have made it a moment ago, and a look that was under way may have written it before this one.
+    await this.folder.sync();
     return (await this.#refreshed()).get(id);
   }
 
