@@ -34,7 +34,7 @@ const WANT_SMALL_PROCESS = [
 ];
 const OWN_PROCESS = [...LEAVE_TRACES, ...WANT_SMALL_PROCESS];
 /** Files wait for processes, sockets and disks: on two processors three files at once leave them idle for 12 % of the time, five make a load of 20. */
-const SIDE_BY_SIDE = { sequence: { groupOrder: 0 }, maxWorkers: availableParallelism() + 2 };
+const SIDE_BY_SIDE = { sequence: { groupOrder: 0 }, maxWorkers: Number(process.env.SVC_TEST_WORKERS ?? availableParallelism() + 2) };
 
 export default defineConfig({
   test: {
@@ -52,7 +52,9 @@ export default defineConfig({
           exclude: [...exclude, ...OWN_PROCESS],
         },
       },
-      { test: { ...test, ...SIDE_BY_SIDE, ...MANY_FILES, name: "house", include: ["test/{contract,house,faults,embed,rules,cli}/**/*.test.ts"], exclude } },
+      { test: { ...test, ...SIDE_BY_SIDE, ...MANY_FILES, name: "house", include: ["test/{contract,house,faults,embed,rules}/**/*.test.ts"], exclude } },
+      // Commands look for a daemon at the default port where svc.json names none: no other one may listen there meanwhile.
+      { test: { ...test, ...SIDE_BY_SIDE, ...MANY_FILES, name: "commands", include: ["test/cli/**/*.test.ts"], exclude } },
       { test: { ...test, ...SIDE_BY_SIDE, name: "alone", include: OWN_PROCESS, setupFiles: ["test/kit/patience.ts"] } },
       { test: { ...test, ...MANY_FILES, name: "browser", include: BROWSER, exclude, sequence: { groupOrder: 1 }, maxWorkers: 2 } },
     ],

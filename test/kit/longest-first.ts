@@ -17,7 +17,7 @@ const LONGEST = [
 ];
 
 /** The small files come last: none of them is waited for. */
-const ROWS = ["house", "alone", "rooms", "browser"];
+const ROWS = ["commands", "house", "alone", "rooms", "browser"];
 
 /** Vitest's own order, by the size of the files, with the longest before all others, and each project in one row: its files share processes. */
 export class LongestFirst extends BaseSequencer {
