@@ -8,9 +8,12 @@ import { openPostgres } from "../../plugins/stores/postgres/open.ts";
 import { openStore } from "../../plugins/stores/sqlite/open.ts";
 import { ask, type DaemonProcess, endDaemons, startDaemon } from "../faults/daemon.harness.ts";
 import { ROOT } from "../house/house.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts";
 import { echoConfig, openShell } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 let server: TestServer;
 beforeAll(async () => {
   if (NO_POSTGRES === undefined) server = await startPostgres();
@@ -21,11 +24,12 @@ afterAll(() => server?.stop());
 describe.skipIf(NO_POSTGRES !== undefined)("svc db copy", () => {
   it("takes all state from SQLite to PostgreSQL and back: documents, queues in their order, journals, dedup keys", async () => {
     const at = server.schema();
-    const { folder, svc, write } = await openShell();
+    const shell = await openShell();
+    const { folder, svc, write } = shell;
     write(echoConfig());
     expect((await svc("daemon", "start")).code).toBe(0);
-    expect((await svc("daemon", "send", "echo", "hello")).code).toBe(0);
-    await svc("daemon", "stop");
+    expect(await shell.ask("/task", { agent: "echo", message: "hello" })).toMatchObject({ ok: true });
+    await shell.end();
     const sqlite = openStore({ file: join(folder, ".svc/svc.db") });
     const own = sqlite.scope("feature-x");
     own.collection("odd", { indexes: ["at", "in.side"] });
@@ -47,17 +51,17 @@ describe.skipIf(NO_POSTGRES !== undefined)("svc db copy", () => {
     expect(there.code, there.err).toBe(0);
     expect(JSON.parse(there.out)).toMatchObject({ from: "sqlite", to: "postgres", records: expect.any(Number) });
     // Once more: it is there already, and the same.
-    const repeated = await svc("db", "copy", "--from", "sqlite", "--json");
+    const repeated = await lines(shell).svc("db", "copy", "--from", "sqlite", "--json");
     expect([repeated.code, JSON.parse(repeated.out).hash]).toEqual([0, JSON.parse(there.out).hash]);
-    expect((await svc("db", "check")).out).toContain("is sound");
-    expect((await svc("backup")).out).toContain("The state is not in it: the store postgres");
+    expect((await lines(shell).svc("db", "check")).out).toContain("is sound");
+    expect((await lines(shell).svc("backup")).out).toContain("The state is not in it: the store postgres");
 
     expect((await svc("daemon", "start")).code).toBe(0);
-    expect((await svc("trace", "list")).out).toContain("hello");
-    expect((await svc("db", "copy", "--from", "sqlite")).err).toContain("svc daemon stop");
-    await svc("daemon", "stop");
+    expect(JSON.stringify(await shell.ask("/traces"))).toContain("hello");
+    expect((await lines(shell).svc("db", "copy", "--from", "sqlite")).err).toContain("svc daemon stop");
+    await shell.end();
     // Not over what was written since.
-    expect((await svc("db", "copy", "--from", "sqlite")).err).toContain("another store.schema");
+    expect((await lines(shell).svc("db", "copy", "--from", "sqlite")).err).toContain("another store.schema");
     const postgres = await openPostgres({ ...at, poolSize: 2, folder: join(folder, ".svc") });
     const other = postgres.scope("feature-x");
     const docs = other.collection<{ at: string }>("odd", { indexes: ["at", "in.side"] });
@@ -91,8 +95,8 @@ describe.skipIf(NO_POSTGRES !== undefined)("svc db copy", () => {
     expect((await again.scope("feature-x").collection("odd").get("\0key"))?.version).toBe(2);
     await again.close();
     expect((await back.svc("daemon", "start")).code).toBe(0);
-    expect((await back.svc("trace", "list")).out).toContain("hello");
-    await back.svc("daemon", "stop");
+    expect(JSON.stringify(await back.ask("/traces"))).toContain("hello");
+    await back.end();
   }, 120_000);
 
   it("a daemon of another name goes on with what was copied: a turn that ran, one that waits, their session, an answer that was not sent", async () => {
@@ -158,8 +162,10 @@ describe.skipIf(NO_POSTGRES !== undefined)("svc db copy", () => {
   it("a copy that is killed leaves nothing behind, either way, and the next one is whole", async () => {
     const { folder, svc, write } = await openShell();
     const sqlite = openStore({ file: join(folder, ".svc/svc.db") });
-    const many = Array.from({ length: 2_000 }, (_, n) => append("log", { n, text: "x".repeat(200) }));
-    for (let at = 0; at < 60_000; at += many.length) await sqlite.scope("feature-x").commit(many);
+    const some = (text: string) => Array.from({ length: 2_000 }, (_, n) => append("log", { n, text }));
+    // Those that are still to come when it is killed take longer than the others.
+    const [short, long] = [some("x"), some("x".repeat(200))];
+    for (let at = 0; at < 60_000; at += 2_000) await sqlite.scope("feature-x").commit(at < 50_000 ? short : long);
     await sqlite.close();
     const at = server.schema();
     write(echoConfig({}, { store: at }));
