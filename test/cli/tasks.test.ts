@@ -3,8 +3,11 @@ import { join } from "node:path";
 import type { Trace } from "@svc/sdk";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ROOT } from "../house/house.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { echoConfig, openShell, type Said, type Shell } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const shells: Shell[] = [];
 afterEach(async () => {
   for (const shell of shells.splice(0)) await shell.end();
@@ -68,7 +71,7 @@ describe("what is handed over at the command line", () => {
         out: expect.stringContaining("slow words"),
         err: expect.stringContaining("The connection to the daemon broke"),
       });
-      expect(await shell.json<Trace[]>("trace", "list")).toHaveLength(1);
+      expect((await shell.ask<{ traces: Trace[] }>("/traces")).traces).toHaveLength(1);
     });
 
   it("OPR-M7 a daemon that is stopped for good: the task's id and 75, so that a script does not take it for failed", async () => {
@@ -85,17 +88,19 @@ describe("what is handed over at the command line", () => {
     await running(shell);
     const stopping = start(shell, "daemon", "stop");
     await vi.waitFor(async () => expect((await shell.ask<{ state: string }>("/health")).state).toBe("draining"), { timeout: 20_000 });
-    expect(await shell.svc("exec", "echo", "late")).toMatchObject({ code: 75, err: expect.stringContaining("takes no new work") });
+    expect(await lines(shell).svc("exec", "echo", "late")).toMatchObject({ code: 75, err: expect.stringContaining("takes no new work") });
     expect(await shell.svc("daemon", "stop", "--now")).toMatchObject({ code: 0 });
     expect((await stopping.done).code).toBe(0);
     await first.done;
-    expect(await shell.svc("exec", "echo", "late")).toMatchObject({ code: 69 });
+    expect(await lines(shell).svc("exec", "echo", "late")).toMatchObject({ code: 69 });
   });
 
   it("OPR-m12 Ctrl-C says that the task goes on, and how to see and end it; list, show and cancel do", async () => {
     const shell = await daemonWith({ ...SLOW, queueMode: "followup" });
     const sending = start(shell, "daemon", "send", "echo", "the first words");
     const { id } = await running(shell);
+    // Meanwhile the sender hears its task's id, too.
+    expect((await shell.svc("task", "show", id)).out).toContain("> the first words");
     sending.interrupt();
     const { code, err } = await sending.done;
     expect(code).toBe(130);
@@ -103,19 +108,21 @@ describe("what is handed over at the command line", () => {
 
     const waiting = start(shell, "daemon", "send", "echo", "the second words");
     await vi.waitFor(async () => expect((await tasks(shell)).map(({ state }) => state)).toEqual(["running", "queued"]), { timeout: 20_000 });
-    const listed = (await shell.svc("task", "list")).out;
+    const listed = (await lines(shell).svc("task", "list")).out;
     expect(listed).toMatch(new RegExp(`${id}\\s+echo\\s+running \\(\\w+\\)\\s+cli:cli\\s+\\d+ s`));
     expect(listed).toMatch(/queued/);
-    expect(await shell.json<TaskLine[]>("task", "list")).toMatchObject([{ id, state: "running" }, { state: "queued" }]);
-    expect(await shell.json("task", "list", "--agent", "nobody")).toEqual([]);
-    expect((await shell.svc("task", "show", id)).out).toContain("> the first words");
+    expect(await lines(shell).json<TaskLine[]>("task", "list")).toMatchObject([{ id, state: "running" }, { state: "queued" }]);
+    expect(await lines(shell).json("task", "list", "--agent", "nobody")).toEqual([]);
 
     for (const task of (await tasks(shell)).toReversed())
-      expect(await shell.svc("task", "cancel", task.id, "--reason", "enough")).toMatchObject({ code: 0, out: `Task ${task.id} is cancelled.\n` });
+      expect(await lines(shell).svc("task", "cancel", task.id, "--reason", "enough")).toMatchObject({ code: 0, out: `Task ${task.id} is cancelled.\n` });
     expect(await waiting.done).toMatchObject({ code: 1, err: expect.stringContaining("cancelled: enough") });
-    expect((await shell.svc("task", "list")).out).toBe("No task runs or waits.\n");
-    expect(await shell.svc("task", "cancel", id)).toMatchObject({ code: 1, err: expect.stringMatching(`${id}.*svc task list`) });
-    expect(await shell.svc("daemon", "send", "--peer", "far", "echo", "hi")).toMatchObject({ code: 1, err: expect.stringContaining("mesh.enabled true") });
+    expect((await lines(shell).svc("task", "list")).out).toBe("No task runs or waits.\n");
+    expect(await lines(shell).svc("task", "cancel", id)).toMatchObject({ code: 1, err: expect.stringMatching(`${id}.*svc task list`) });
+    expect(await lines(shell).svc("daemon", "send", "--peer", "far", "echo", "hi")).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("mesh.enabled true"),
+    });
   });
 
   it("RUN-07 task list names the messages that a turn answers, too", async () => {
@@ -127,12 +134,12 @@ describe("what is handed over at the command line", () => {
       await vi.waitFor(async () => expect(await tasks(shell)).toHaveLength(at + 2), { timeout: 20_000 });
     }
     const [, lead, other] = (await tasks(shell)).map(({ id }) => id);
-    await shell.svc("task", "cancel", first);
+    await lines(shell).svc("task", "cancel", first);
     await vi.waitFor(async () => expect(await tasks(shell)).toMatchObject([{ id: lead, state: "running", with: [other] }]), { timeout: 20_000 });
-    const listed = (await shell.svc("task", "list")).out;
+    const listed = (await lines(shell).svc("task", "list")).out;
     expect(listed).toMatch(new RegExp(`^${lead}\\s+echo\\s+running`, "m"));
     expect(listed).toMatch(new RegExp(`^${other}\\s+echo\\s+in the turn of ${lead}\\s+cli:cli`, "m"));
-    expect(await shell.svc("task", "cancel", other as string)).toMatchObject({ code: 0 });
+    expect(await lines(shell).svc("task", "cancel", other as string)).toMatchObject({ code: 0 });
     for (const { done } of sent) expect(await done).toMatchObject({ code: 1 });
   });
 
