@@ -139,6 +139,5 @@ export const TASKS = {
   gone: "There is no such task, or it is not kept any more.",
   toList: "All tasks",
   stepOf: (name: string) => `Step ${name}`,
-  stop: "Stop",
   chat: "Talk to the agent",
 } as const;

@@ -13,11 +13,11 @@ import { toast } from "../../kit/toast.ts";
 import { copyText } from "../../kit/values.tsx";
 import { TASKS } from "../../words/tasks.ts";
 import { Prose } from "../live/prose.tsx";
-import { stopTask } from "../live/running-task.tsx";
 import { draftOfTask } from "../workflows/task-draft.ts";
 import { ContextPart } from "./context-part.tsx";
 import { rememberedList } from "./list-rows.ts";
 import { ReplayDialog } from "./replay-dialog.tsx";
+import { StopTask } from "./stop-task.tsx";
 import { TaskFacts } from "./task-facts.tsx";
 import { StepPane } from "./task-step-pane.tsx";
 import type { TaskView } from "./task-types.ts";
@@ -183,9 +183,7 @@ function OneTask({ view, of }: { readonly view: TaskView; readonly of: string | 
           {TASKS.copyId}
         </Button>
         {running ? (
-          <Button icon="stop" disabledWhy={writing.why} onClick={() => void stopTask(trace.id)}>
-            {TASKS.stop}
-          </Button>
+          <StopTask task={trace.id} name={agent?.name ?? trace.agent} />
         ) : (
           <Button kind="primary" icon="refresh" disabledWhy={writing.why} onClick={() => setReplay(true)}>
             {`${TASKS.replay}...`}
