@@ -3,8 +3,14 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ROOT } from "../house/house.ts";
-import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+import { sharedLines } from "../kit/lines.ts";
+import { echoConfig, openShell, type Shell, sharedDaemon } from "../kit/svc.ts";
 
+/** Changes of svc.json at once, each by a program of its own; more with SVC_SOAK. */
+const CHANGES = process.env.SVC_SOAK === undefined ? 6 : 12;
+
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const shells: Shell[] = [];
 afterEach(async () => {
   for (const shell of shells.splice(0)) await shell.end();
@@ -34,14 +40,14 @@ describe("a start in the background", () => {
     expect(code).toBe(0);
     expect(out).toMatch(/problem: feature-broken: .*no luck/);
     expect(out).toMatch(/problem: agent echo: .*NOT_SET_ANYWHERE/);
-    await shell.svc("daemon", "stop");
+    await shell.end();
     expect(await shell.json("daemon", "start")).toMatchObject({ pid: expect.any(Number), problems: [expect.any(String), expect.any(String)] });
   });
 
   it("OPR-m3 --last-good shows what differs", async () => {
     const shell = await folder(echoConfig());
     await shell.svc("daemon", "start");
-    await shell.svc("daemon", "stop");
+    await shell.end();
     writeFileSync(join(shell.folder, "svc.json"), readFileSync(join(shell.folder, "svc.json"), "utf8").replace('"Test",', '"Test"'));
     const { code, err } = await shell.svc("daemon", "start", "--last-good");
     expect(code).toBe(0);
@@ -49,9 +55,9 @@ describe("a start in the background", () => {
     expect(err).toMatch(/\+ +4 .*"name": "Test",?/);
   });
 
-  it("AUT-B14 a plugin that spins in start: the successor comes up, and what was held back is said", async () => {
+  it("AUT-B14 a plugin that holds the loop in start: the successor comes up, and what was held back is said", async () => {
     const shell = await folder(echoConfig({}, { plugins: ["./spins"] }), { SVC_WATCHDOG_MS: "1000" });
-    writePlugin(shell, "spins", "setup() { return { start() { for (;;); } }; }");
+    writePlugin(shell, "spins", "setup() { return { start() { for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20); } }; }");
     const { code, out, err } = await shell.svc("daemon", "start");
     expect(err).toContain("was ended by its watchdog; waiting for its successor");
     expect(out).toContain("The daemon is up on");
@@ -77,10 +83,10 @@ describe("the daemon's state", () => {
     expect(out).toMatch(/^ {2}engines +local ok$/m);
     expect(out).toMatch(/^ {2}channels +topicpush \w+/m);
     expect(out).toMatch(/^ {2}last crash +before the start of /m);
-    const short = await shell.svc("daemon", "status", "--json");
+    const short = await lines(shell).svc("daemon", "status", "--json");
     expect(short.out.split("\n").length).toBeLessThan(70);
     expect(JSON.parse(short.out)).toMatchObject({ ok: true, folder: shell.folder, agents: [{ id: "echo", tier: "local" }], lastCrash: expect.any(String) });
-    expect(await shell.json("daemon", "status", "--plugins")).toMatchObject({
+    expect(await lines(shell).json("daemon", "status", "--plugins")).toMatchObject({
       plugins: expect.arrayContaining([expect.objectContaining({ id: "tier-local" })]),
     });
   });
@@ -113,10 +119,17 @@ describe("a daemon in the foreground", () => {
 });
 
 describe("changes of the configuration", () => {
-  it("OPR-m13 of twelve at once, each of another path, all are made", async () => {
-    const shell = await folder(echoConfig());
-    await shell.svc("daemon", "start");
-    const names = Array.from({ length: 12 }, (_, index) => `a${index}`);
+  const columns = [["triage", "open-backlog"], ["todo"], ["doing"], ["on-hold"], ["review"], ["done", "closed"]].map(([id = "", kind = "scoped-label"]) => ({
+    id,
+    title: id,
+    kind,
+    ...(kind === "scoped-label" ? { mapsToLabel: id } : {}),
+  }));
+  const running = sharedDaemon(echoConfig({}, { boards: [{ id: "team", name: "Team", source: { type: "forge_a", projects: ["g/a"] }, columns }] }));
+
+  it(`OPR-m13 of ${CHANGES} at once, each of another path, all are made`, async () => {
+    const shell = running();
+    const names = Array.from({ length: CHANGES }, (_, index) => `a${index}`);
     const added = await Promise.all(
       names.map((name) => shell.svc("config", "set", `agents.${name}`, JSON.stringify({ name, workspace: `./${name}`, tier: "local" }))),
     );
@@ -127,27 +140,23 @@ describe("changes of the configuration", () => {
   it("OPR-m14 a path that is no setting is refused by get and unset; one that is not set is said to be so", async () => {
     const shell = await folder(echoConfig());
     for (const command of ["get", "unset"])
-      expect(await shell.svc("config", command, "nope.nope")).toMatchObject({
+      expect(await lines(shell).svc("config", command, "nope.nope")).toMatchObject({
         code: 78,
         err: expect.stringContaining("'nope.nope' cannot be used: there is no such setting"),
       });
-    expect(await shell.svc("config", "get", "agents.echo.model")).toMatchObject({ code: 1, err: "agents.echo.model is not set and has no default.\n" });
-    expect(await shell.svc("config", "unset", "agents.echo.model")).toMatchObject({ code: 0, out: "agents.echo.model was not set; nothing was changed.\n" });
+    expect(await lines(shell).svc("config", "get", "agents.echo.model")).toMatchObject({ code: 1, err: "agents.echo.model is not set and has no default.\n" });
+    expect(await lines(shell).svc("config", "unset", "agents.echo.model")).toMatchObject({
+      code: 0,
+      out: "agents.echo.model was not set; nothing was changed.\n",
+    });
   });
 
   it("CON-D10 a setting that nothing reads yet does not claim to be in force", async () => {
-    const columns = [["triage", "open-backlog"], ["todo"], ["doing"], ["on-hold"], ["review"], ["done", "closed"]].map(([id = "", kind = "scoped-label"]) => ({
-      id,
-      title: id,
-      kind,
-      ...(kind === "scoped-label" ? { mapsToLabel: id } : {}),
-    }));
-    const shell = await folder(echoConfig({}, { boards: [{ id: "team", name: "Team", source: { type: "forge_a", projects: ["g/a"] }, columns }] }));
-    await shell.svc("daemon", "start");
+    const { svc, json } = lines(running());
     for (const [path, value] of [["boards.0.reconciliation.enabled", "false"]] as const) {
-      const { code, out } = await shell.svc("config", "set", path, value);
+      const { code, out } = await svc("config", "set", path, value);
       expect({ code, out }).toEqual({ code: 0, out: `${path} is set. It is stored and checked, but nothing reads it in this version.\n` });
     }
-    expect(await shell.json("config", "set", "boards.0.reconciliation.enabled", "true")).toMatchObject({ applied: false, unread: true });
+    expect(await json("config", "set", "boards.0.reconciliation.enabled", "true")).toMatchObject({ applied: false, unread: true });
   });
 });
