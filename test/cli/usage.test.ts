@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+import { sharedLines } from "../kit/lines.ts";
+import { echoConfig, openShell, type Shell, sharedDaemon } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const shells: Shell[] = [];
 afterEach(async () => {
   for (const shell of shells.splice(0)) await shell.end();
@@ -15,7 +18,7 @@ async function folder(config: unknown = echoConfig()): Promise<Shell> {
 
 describe("wrong usage", () => {
   it("OPR-m8 a value that is no number, no allowed word, or missing is wrong usage, of our commands and of plugins", async () => {
-    const shell = await folder();
+    const shell = lines(await folder());
     for (const [said, ...line] of [
       ["a number from 0 on", "daemon", "stop", "--timeout", "abc"],
       ["a whole number from 1 on", "daemon", "logs", "-n", "abc"],
@@ -35,8 +38,9 @@ describe("wrong usage", () => {
   });
 
   it("OPR-m9 help is no mistake, and says of a group what the group says; an unknown command is one, with --help, too", async () => {
-    const shell = await folder();
-    const help = await shell.svc("help");
+    const opened = await folder();
+    const shell = lines(opened);
+    const help = await opened.svc("help");
     expect(help).toEqual(await shell.svc("--help"));
     expect(help).toMatchObject({ code: 0, err: "", out: expect.stringContaining("Start here") });
     expect(await shell.svc("help", "daemon")).toEqual(await shell.svc("daemon", "--help"));
@@ -55,7 +59,7 @@ describe("wrong usage", () => {
   });
 
   it("OPR-m10 under --json it is one JSON object on standard error, and nothing else is printed", async () => {
-    const shell = await folder();
+    const shell = lines(await folder());
     for (const [said, ...line] of [
       ["unknown command 'nosuch'", "--json", "nosuch"],
       ["unknown command 'nosuch'", "daemon", "nosuch", "--json"],
@@ -72,25 +76,25 @@ describe("wrong usage", () => {
 });
 
 describe("commands of plugins", () => {
+  const agents = { ...echoConfig().agents, open: { ...echoConfig().agents.echo, access: "public" } };
+  const running = sharedDaemon(echoConfig({}, { agents }));
+
   it("OPR-m24 a command whose plugin the daemon does not run names the plugin", async () => {
-    const shell = await folder();
-    await shell.svc("daemon", "start");
-    const { code, err } = await shell.svc("guard", "log");
+    const { code, err } = await running().svc("guard", "log");
     expect(code).toBe(1);
     expect(err).toContain("The daemon does not run the plugin tier-cli-a, which answers svc guard.");
     expect(err).toContain("svc config set agents.<id>.tier cli-a");
   });
 
   it("OPR-m26 a token for an agent that is not there, or private, comes with a note on what it does not open", async () => {
-    const shell = await folder(echoConfig({}, { agents: { ...echoConfig().agents, open: { ...echoConfig().agents.echo, access: "public" } } }));
-    const create = (...scopes: string[]) => shell.svc("token", "create", "--name", "x", ...scopes.flatMap((scope) => ["--scope", scope]));
+    const line = (...scopes: string[]) => ["token", "create", "--name", "x", ...scopes.flatMap((scope) => ["--scope", scope])];
     // Without a daemon nobody knows the agents.
-    expect((await create("agent:nobody")).err).not.toContain("Note:");
-    await shell.svc("daemon", "start");
-    expect(await create("agent:nobody", "agent:echo")).toMatchObject({ code: 0, out: expect.stringMatching(/^\S+\n$/) });
-    const { err } = await create("agent:nobody", "agent:echo");
+    expect((await lines(await folder(running().config())).svc(...line("agent:nobody"))).err).not.toContain("Note:");
+    expect(await running().svc(...line("agent:nobody", "agent:echo"))).toMatchObject({ code: 0, out: expect.stringMatching(/^\S+\n$/) });
+    const { svc } = lines(running());
+    const { err } = await svc(...line("agent:nobody", "agent:echo"));
     expect(err).toContain("there is no agent 'nobody'");
     expect(err).toContain("svc config set agents.echo.access public");
-    expect((await create("agent:open", "agent:*", "dashboard:read")).err).not.toContain("Note:");
+    expect((await svc(...line("agent:open", "agent:*", "dashboard:read"))).err).not.toContain("Note:");
   });
 });
