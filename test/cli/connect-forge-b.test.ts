@@ -3,9 +3,12 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ForgeBServer, startForgeB } from "../kit/forge-b/server.ts";
 import { freePort } from "../kit/free-port.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { openShell, type Shell } from "../kit/svc.ts";
 import { lacking, talk } from "./talk.harness.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
@@ -13,7 +16,7 @@ afterEach(async () => {
 
 const TOKEN = "ghp_canary_of_the_helper";
 
-async function stage(env: Record<string, string> = { FORGE_B_TOKEN: TOKEN }): Promise<{ far: ForgeBServer; shell: Shell }> {
+async function stage(env: Record<string, string> = { FORGE_B_TOKEN: TOKEN }): Promise<{ far: ForgeBServer; shell: Shell; line: Shell["svc"] }> {
   const far = await startForgeB();
   closing.push(() => far.close());
   far.addUser("ann");
@@ -22,7 +25,7 @@ async function stage(env: Record<string, string> = { FORGE_B_TOKEN: TOKEN }): Pr
   far.addProject("acme/app", { private: true, members: { ann: "write", helper: "write" } });
   const shell = await openShell(env);
   closing.push(() => shell.end());
-  return { far, shell };
+  return { far, shell, line: lines(shell, env).svc };
 }
 
 const env = (shell: Shell) => (existsSync(join(shell.folder, ".env")) ? readFileSync(join(shell.folder, ".env"), "utf8") : "");
@@ -30,7 +33,7 @@ const secretOf = (shell: Shell) => /^FORGE_B_WEBHOOK_SECRET=(\w{48})$/m.exec(env
 
 describe("svc connect forge_b", () => {
   it("from an empty folder checks the token at the forge, writes svc.json and says what to enter there", async () => {
-    const { far, shell } = await stage();
+    const { far, shell, line } = await stage();
     const said = await shell.svc(
       "connect",
       "forge_b",
@@ -58,7 +61,7 @@ describe("svc connect forge_b", () => {
     // Once more, for another repository: the first one and the secret stay.
     const secret = secretOf(shell);
     far.addProject("acme/web", { members: { helper: "write" } });
-    expect(await shell.svc("connect", "forge_b", "--yes", "--set", "repo=acme/web")).toMatchObject({ code: 0 });
+    expect(await line("connect", "forge_b", "--yes", "--set", "repo=acme/web")).toMatchObject({ code: 0 });
     expect((shell.config().channels as { forge_b: { routes: object } }).forge_b.routes).toEqual([
       { repo: "acme/app", agent: "assistant" },
       { repo: "acme/web", agent: "assistant" },
@@ -68,10 +71,10 @@ describe("svc connect forge_b", () => {
   });
 
   it("with an App: its key, where it is installed", async () => {
-    const { far, shell } = await stage({});
+    const { far, shell, line } = await stage({});
     writeFileSync(join(shell.folder, "app.pem"), far.app.privateKey);
     const connect = () =>
-      shell.svc(
+      line(
         "connect",
         "forge_b",
         "--yes",
@@ -103,9 +106,9 @@ describe("svc connect forge_b", () => {
   ])(
     "writes nothing for %s",
     async (_what, { token = TOKEN, repo = "acme/app", agent = "assistant" }: { token?: string; repo?: string; agent?: string }, reason) => {
-      const { far, shell } = await stage({ FORGE_B_TOKEN: token });
+      const { far, shell, line } = await stage({ FORGE_B_TOKEN: token });
       far.addProject("acme/read", { members: { helper: "report" } });
-      const said = await shell.svc("connect", "forge_b", "--yes", "--server", far.url, "--set", `repo=${repo}`, "--agent", agent);
+      const said = await line("connect", "forge_b", "--yes", "--server", far.url, "--set", `repo=${repo}`, "--agent", agent);
       expect(said.code).not.toBe(0);
       expect(said.err).toMatch(reason);
       expect(said.err + said.out).not.toContain("canary");
@@ -115,8 +118,8 @@ describe("svc connect forge_b", () => {
   );
 
   it("without a terminal names the option that says what is missing", async () => {
-    const { far, shell } = await stage();
-    expect(await shell.svc("connect", "forge_b", "--yes", "--server", far.url)).toMatchObject({
+    const { far, line } = await stage();
+    expect(await line("connect", "forge_b", "--yes", "--server", far.url)).toMatchObject({
       code: 1,
       err: expect.stringContaining("--set repo=<owner/repo>"),
     });
@@ -144,14 +147,14 @@ describe("svc connect forge_b", () => {
     });
     expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
     const connected = async () =>
-      (await shell.json<{ name: string; state: string }[]>("channel", "list")).find(({ name }) => name === "forge_b")?.state === "ready";
-    while (!(await connected())) await new Promise((resolve) => setTimeout(resolve, 200));
+      (await lines(shell).json<{ name: string; state: string }[]>("channel", "list")).find(({ name }) => name === "forge_b")?.state === "ready";
+    while (!(await connected())) await new Promise((resolve) => setTimeout(resolve, 50));
     far.hooks.add(`http://127.0.0.1:${port}/webhook/forge_b`, secretOf(shell));
     const issue = far.open("ann", "acme/app", "issue", { title: "It breaks", text: "@helper the first mention" });
     while (!far.comments(issue).some(({ by, text }) => by === "helper" && text.includes("answered") && text.includes("the first mention")))
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    expect((await shell.svc("channel", "test", "forge_b")).out).toContain("@helper");
-    expect((await shell.svc("forge", "status")).out).toContain("forge_b");
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    expect((await lines(shell).svc("channel", "test", "forge_b")).out).toContain("@helper");
+    expect((await lines(shell).svc("forge", "status")).out).toContain("forge_b");
     expect(far.violations).toEqual([]);
   });
 });
