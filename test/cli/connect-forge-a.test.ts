@@ -3,8 +3,11 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ForgeA, startForgeA } from "../kit/forge-a/server.ts";
 import { freePort } from "../kit/free-port.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { openShell, type Shell } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const closing: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
@@ -13,7 +16,7 @@ afterEach(async () => {
 const TOKEN = "glpat-canary-of-the-helper";
 const PROJECT = "acme/tools/app";
 
-async function stage(token = TOKEN): Promise<{ far: ForgeA; shell: Shell }> {
+async function stage(token = TOKEN): Promise<{ far: ForgeA; shell: Shell; line: Shell["svc"] }> {
   const far = await startForgeA();
   closing.push(() => far.close());
   far.addUser("ann");
@@ -23,7 +26,7 @@ async function stage(token = TOKEN): Promise<{ far: ForgeA; shell: Shell }> {
   far.addProject(PROJECT, { private: true, members: { ann: "write", helper: "write" } });
   const shell = await openShell({ FORGE_A_TOKEN: token });
   closing.push(() => shell.end());
-  return { far, shell };
+  return { far, shell, line: lines(shell, { FORGE_A_TOKEN: token }).svc };
 }
 
 const env = (shell: Shell) => (existsSync(join(shell.folder, ".env")) ? readFileSync(join(shell.folder, ".env"), "utf8") : "");
@@ -32,7 +35,7 @@ const sectionOf = (shell: Shell) => (shell.config().channels as { forge_a: Recor
 
 describe("svc connect forge_a", () => {
   it("from an empty folder: checks the token, makes the secret, says what to enter, and the first mention is answered", async () => {
-    const { far, shell } = await stage();
+    const { far, shell, line } = await stage();
     const said = await shell.svc(
       "connect",
       "forge_a",
@@ -72,16 +75,16 @@ describe("svc connect forge_a", () => {
     const note = far.comment("ann", issue, "@helper are you there?");
     while (!far.comments(note.place).some(({ by, text }) => by === "helper" && text.includes("answered")))
       await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(await shell.svc("channel", "test", "forge_a")).toMatchObject({ code: 0, out: expect.stringContaining("token: @helper") });
+    expect(await line("channel", "test", "forge_a")).toMatchObject({ code: 0, out: expect.stringContaining("token: @helper") });
     expect(far.violations).toEqual([]);
   }, 60_000);
 
   it("once more, for another project: what is there stays, and so does the secret", async () => {
-    const { far, shell } = await stage();
+    const { far, shell, line } = await stage();
     far.addProject("acme/web", { members: { helper: "report" } });
-    expect(await shell.svc("connect", "forge_a", "--yes", "--server", far.url, "--set", `project=${PROJECT}`)).toMatchObject({ code: 0 });
+    expect(await line("connect", "forge_a", "--yes", "--server", far.url, "--set", `project=${PROJECT}`)).toMatchObject({ code: 0 });
     const secret = secretOf(shell);
-    expect(await shell.svc("connect", "forge_a", "--yes", "--set", "project=acme/web.git")).toMatchObject({ code: 0 });
+    expect(await line("connect", "forge_a", "--yes", "--set", "project=acme/web.git")).toMatchObject({ code: 0 });
     expect(sectionOf(shell)).toMatchObject({
       host: far.url,
       routes: [
@@ -102,21 +105,9 @@ describe("svc connect forge_a", () => {
     ["an address that is none", { address: "agents.example" }, /'agents.example' is no address/],
   ])("writes nothing for %s", async (_what, wrong: { token?: string; project?: string; agent?: string; address?: string }, reason) => {
     const { token = TOKEN, project = PROJECT, agent = "assistant", address = "https://agents.example" } = wrong;
-    const { far, shell } = await stage(token);
+    const { far, shell, line } = await stage(token);
     far.addProject("acme/open", { members: {} });
-    const said = await shell.svc(
-      "connect",
-      "forge_a",
-      "--yes",
-      "--server",
-      far.url,
-      "--set",
-      `project=${project}`,
-      "--agent",
-      agent,
-      "--set",
-      `address=${address}`,
-    );
+    const said = await line("connect", "forge_a", "--yes", "--server", far.url, "--set", `project=${project}`, "--agent", agent, "--set", `address=${address}`);
     expect(said.code).not.toBe(0);
     expect(said.err).toMatch(reason);
     expect(said.err + said.out).not.toContain("canary");
@@ -125,9 +116,9 @@ describe("svc connect forge_a", () => {
   });
 
   it("CFG-09 a changed secret counts at once, a changed port is told to wait for a restart", async () => {
-    const { far, shell } = await stage();
+    const { far, shell, line } = await stage();
     const port = await freePort();
-    await shell.svc("connect", "forge_a", "--yes", "--server", far.url, "--set", `project=${PROJECT}`);
+    await line("connect", "forge_a", "--yes", "--server", far.url, "--set", `project=${PROJECT}`);
     const config = shell.config() as { node: object };
     const write = (more: object) =>
       shell.write({ ...config, node: { ...config.node, bind: "127.0.0.1:0" }, channels: { forge_a: { ...sectionOf(shell), webhookPort: port, ...more } } });
