@@ -5,8 +5,11 @@ import type { Trace } from "@svc/sdk";
 import { afterEach, expect, it, vi } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { post } from "../kit/kernel.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const shells: Shell[] = [];
 afterEach(async () => {
   for (const shell of shells.splice(0)) await shell.end();
@@ -30,6 +33,8 @@ async function daemonWith(shutdown: object, agent: object = {}): Promise<Shell &
   return { ...shell, note: await shell.json<Note>("daemon", "start") };
 }
 
+const tasksOf = async (shell: Shell) => (await shell.ask<{ tasks: { running: number; queued: number } }>("/health")).tasks;
+
 const gone = (pid: number) =>
   vi.waitFor(
     () => {
@@ -44,11 +49,10 @@ it("OPS-02 a restart keeps what was accepted: the running and the queued message
   const running = task("first");
   const waiting = task("second");
   const sent = shell.svc("daemon", "send", "echo", "third", "--chat", "another");
-  const tasks = async () => (await shell.json<{ tasks: { running: number; queued: number } }>("daemon", "status")).tasks;
-  await vi.waitFor(async () => expect(await tasks()).toEqual({ running: 1, queued: 2 }), { timeout: 15_000 });
+  await vi.waitFor(async () => expect(await tasksOf(shell)).toEqual({ running: 1, queued: 2 }), { timeout: 15_000 });
 
   // The running turn keeps what it started with; the new daemon is quick.
-  await shell.svc("config", "set", "agents.echo.local", '{"mode":"echo"}');
+  await lines(shell).svc("config", "set", "agents.echo.local", '{"mode":"echo"}');
   const next = await shell.json<Note & { restarted: boolean }>("daemon", "restart", "--reason", "an update");
   expect(next).toMatchObject({ restarted: true, pid: expect.any(Number) });
   expect(next.pid).not.toBe(shell.note.pid);
@@ -58,7 +62,7 @@ it("OPS-02 a restart keeps what was accepted: the running and the queued message
   await vi.waitFor(async () => expect((await shell.ask<{ traces: Trace[] }>("/traces?status=in-flight")).traces).toEqual([]), { timeout: 15_000 });
   // Who waited at the command line has waited on.
   expect(await sent).toMatchObject({ code: 0, out: expect.stringContaining("third"), err: expect.stringContaining("The connection to the daemon broke") });
-  const answered = (await shell.json<Trace[]>("trace", "list")).map(({ status, message, response }) => ({ status, message, response }));
+  const answered = (await lines(shell).json<Trace[]>("trace", "list")).map(({ status, message, response }) => ({ status, message, response }));
   expect(answered).toHaveLength(3);
   for (const message of ["first", "second", "third"]) expect(answered).toContainEqual({ status: "ok", message, response: expect.stringContaining(message) });
   expect(await shell.svc("daemon", "stop")).toMatchObject({ code: 0 });
@@ -69,16 +73,16 @@ it("OPS-02 a message that comes while the daemon ends waits for the next one, an
   const draining = () =>
     vi.waitFor(async () => expect((await shell.ask<{ state: string }>("/health")).state).toBe("draining"), { timeout: 15_000, interval: 50 });
   const running = shell.svc("daemon", "send", "echo", "first");
-  await vi.waitFor(async () => expect((await shell.json<{ tasks: { running: number } }>("daemon", "status")).tasks.running).toBe(1), { timeout: 15_000 });
+  await vi.waitFor(async () => expect((await tasksOf(shell)).running).toBe(1), { timeout: 15_000 });
   const restarting = shell.svc("daemon", "restart");
   await draining();
-  await shell.svc("config", "set", "agents.echo.local", '{"mode":"echo","delayMs":5000,"chunks":1}');
+  await lines(shell).svc("config", "set", "agents.echo.local", '{"mode":"echo","delayMs":5000,"chunks":1}');
   const late = await shell.svc("exec", "echo", "second");
   expect(late).toMatchObject({ code: 0, out: expect.stringContaining("second"), err: expect.stringContaining("sending it again when it does") });
   for (const one of [running, restarting]) expect(await one).toMatchObject({ code: 0 });
 
   const last = shell.svc("daemon", "send", "echo", "third");
-  await vi.waitFor(async () => expect((await shell.json<{ tasks: { running: number } }>("daemon", "status")).tasks.running).toBe(1), { timeout: 15_000 });
+  await vi.waitFor(async () => expect((await tasksOf(shell)).running).toBe(1), { timeout: 15_000 });
   const stopping = shell.svc("daemon", "stop");
   await draining();
   expect(await shell.svc("exec", "echo", "fourth")).toMatchObject({ code: 75, err: expect.stringContaining("The daemon is stopping and takes no new work") });
@@ -91,13 +95,13 @@ it("OPS-02 the command line says why a restart is refused, held or given up, and
 
   const later = new Date(Date.now() + 30 * 60_000);
   const window = `${String(later.getHours()).padStart(2, "0")}:${String(later.getMinutes()).padStart(2, "0")}`;
-  await shell.svc("config", "set", "shutdown.restart.window", window);
-  expect(await shell.json("daemon", "restart", "--by", "eve")).toEqual({ restarted: false, at: expect.stringMatching(/:00\.000Z$/) });
+  await lines(shell).svc("config", "set", "shutdown.restart.window", window);
+  expect(await lines(shell).json("daemon", "restart", "--by", "eve")).toEqual({ restarted: false, at: expect.stringMatching(/:00\.000Z$/) });
 
-  await shell.svc("config", "set", "shutdown.restart.forbidOnTimeoutRestart", "true");
-  await shell.svc("config", "set", "agents.echo.local", JSON.stringify(SLOW));
+  await lines(shell).svc("config", "set", "shutdown.restart.forbidOnTimeoutRestart", "true");
+  await lines(shell).svc("config", "set", "agents.echo.local", JSON.stringify(SLOW));
   const sending = shell.svc("daemon", "send", "echo", "undisturbed");
-  const running = async () => (await shell.json<{ tasks: { running: number } }>("daemon", "status")).tasks.running;
+  const running = async () => (await tasksOf(shell)).running;
   await vi.waitFor(async () => expect(await running()).toBe(1), { timeout: 15_000 });
   expect(await shell.svc("daemon", "restart", "--by", "ops")).toMatchObject({ code: 1, err: expect.stringContaining("given up") });
   expect(await running()).toBe(1);
