@@ -8,7 +8,7 @@ import { temporaryFolder } from "../kit/kernel.ts";
 import { ask, type DaemonProcess, endDaemons, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 /** More with SVC_SOAK: the whole promise is 50 kills. */
-const KILLS = Number(process.env.SVC_SOAK ?? 10);
+const KILLS = Number(process.env.SVC_SOAK ?? 6);
 const PATIENCE = { timeout: 60_000, interval: 20 };
 
 interface Said {
