@@ -3,8 +3,11 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const PROGRAM = join(ROOT, "cli/bin/svc.mjs");
 
 async function shellWith(config: unknown): Promise<Shell> {
@@ -13,7 +16,8 @@ async function shellWith(config: unknown): Promise<Shell> {
   return shell;
 }
 
-const words = async (shell: Shell, ...line: string[]) => (await shell.svc("completion", "words", "--", ...line)).out.split("\n").filter((word) => word !== "");
+const words = async (shell: Shell, ...line: string[]) =>
+  (await lines(shell).svc("completion", "words", "--", ...line)).out.split("\n").filter((word) => word !== "");
 
 /** Runs a script in a shell that finds `svc` on its PATH. */
 function inShell(shell: Shell, program: string, script: string): string {
@@ -77,8 +81,8 @@ describe("what can be configured", () => {
     const shell = await shellWith(echoConfig());
     const setting = await shell.svc("config", "describe", "agents.echo.maxExecutionMinutes");
     expect(setting).toMatchObject({ code: 0, out: expect.stringMatching(/minutes a run may take[\s\S]*default\s+20[\s\S]*allowed\s+1 to 240/) });
-    expect((await shell.svc("config", "describe")).out).toMatch(/ {2}channels {2,}channels by name\n[\s\S]* {2}mesh {2,}/);
-    expect(await shell.svc("config", "describe", "agents.echo.maxConcurent")).toMatchObject({
+    expect((await lines(shell).svc("config", "describe")).out).toMatch(/ {2}channels {2,}channels by name\n[\s\S]* {2}mesh {2,}/);
+    expect(await lines(shell).svc("config", "describe", "agents.echo.maxConcurent")).toMatchObject({
       code: 1,
       err: expect.stringContaining("did you mean maxConcurrent?"),
     });
@@ -97,9 +101,9 @@ describe("what can be configured", () => {
     expect(validate(shell.config()), JSON.stringify(validate.errors)).toBe(true);
     expect(validate(JSON.parse(readFileSync(join(ROOT, "svc.json.example"), "utf8"))), JSON.stringify(validate.errors)).toBe(true);
     expect(validate({ ...shell.config(), agnets: {} })).toBe(false);
-    expect(await shell.svc("config", "schema", "--write")).toMatchObject({ code: 0 });
+    expect(await lines(shell).svc("config", "schema", "--write")).toMatchObject({ code: 0 });
     expect(shell.config().$schema).toBe("./.svc/svc.schema.json");
     expect(JSON.parse(readFileSync(join(shell.folder, ".svc/svc.schema.json"), "utf8"))).toEqual(schema);
-    expect((await shell.svc("config", "check")).code).toBe(0);
+    expect((await lines(shell).svc("config", "check")).code).toBe(0);
   });
 });
