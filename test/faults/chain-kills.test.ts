@@ -5,7 +5,7 @@ import { temporaryFolder } from "../kit/kernel.ts";
 import { ask, type DaemonProcess, endDaemons, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 /** More with SVC_SOAK. */
-const KILLS = Number(process.env.SVC_SOAK ?? 8);
+const KILLS = Number(process.env.SVC_SOAK ?? 5);
 const LENGTH = 6;
 
 interface Told {
