@@ -8,8 +8,11 @@ import type { CommandGroup } from "@svc/sdk";
 import { createFakeCli } from "@svc/sdk/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const inLines = sharedLines();
 const PROGRAM = join(ROOT, "cli/bin/svc.mjs");
 const SCRIPT = "/usr/bin/script";
 const shells: Shell[] = [];
@@ -136,7 +139,7 @@ describe("a command of a plugin asks", () => {
     const shell = await stage();
     const said = await shell.svc("probe", "ask");
     expect(said).toMatchObject({ code: 1, err: expect.stringContaining("Which word? Only a person at a terminal can be asked; say it with --word <word>.") });
-    expect((await shell.svc("probe", "ask", "--json")).err).toContain("SVC_CLI_ASK");
+    expect((await inLines(shell).svc("probe", "ask", "--json")).err).toContain("SVC_CLI_ASK");
   });
 });
 
@@ -160,16 +163,16 @@ describe("a command of a plugin and the daemon", () => {
     expect(readFileSync(file, "utf8")).toBe(first.replace('"count": 1', '"count": 2'));
     expect(readFileSync(alone.backup, "utf8")).toBe(first);
     await shell.svc("daemon", "start");
-    const report = await shell.json("probe", "change", "probe", '{"count": 3, "port": 1}');
+    const report = await inLines(shell).json("probe", "change", "probe", '{"count": 3, "port": 1}');
     expect(report).toEqual({ revision: expect.any(String), backup: expect.any(String), reloaded: ["probe.count"], restartRequired: ["probe.port"] });
     const before = readFileSync(file, "utf8");
-    expect(await shell.svc("probe", "change", "probe.count", "10")).toMatchObject({
+    expect(await inLines(shell).svc("probe", "change", "probe.count", "10")).toMatchObject({
       code: 78,
       err: expect.stringContaining("probe.count: must be at most 9, is 10"),
     });
-    expect(await shell.svc("probe", "change", "probe.count", '"${HOME}"')).toMatchObject({ err: expect.stringContaining("reference: true") });
+    expect(await inLines(shell).svc("probe", "change", "probe.count", '"${HOME}"')).toMatchObject({ err: expect.stringContaining("reference: true") });
     expect(readFileSync(file, "utf8")).toBe(before);
-    expect(await shell.json("probe", "change", "probe.port")).toMatchObject({ restartRequired: ["probe.port"] });
+    expect(await inLines(shell).json("probe", "change", "probe.port")).toMatchObject({ restartRequired: ["probe.port"] });
     expect(shell.config()).toMatchObject({ probe: { count: 3 } });
   });
 
@@ -206,7 +209,7 @@ describe("a command of a plugin and the daemon", () => {
     expect((await lines.next()).value).toBe("closed");
     expect((await once(child, "close"))[0]).toBe(0);
     await expect(get("/open")).rejects.toMatchObject({ code: "ECONNREFUSED" });
-    expect(await shell.svc("probe", "unguarded")).toMatchObject({ code: 1, err: expect.stringContaining("The route GET /x cannot be served") });
+    expect(await inLines(shell).svc("probe", "unguarded")).toMatchObject({ code: 1, err: expect.stringContaining("The route GET /x cannot be served") });
   });
 
   it("K35 node.localSecret closes it to this machine, too, for those who cannot read the daemon's folder", async () => {
