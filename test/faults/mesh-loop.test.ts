@@ -3,9 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { openShell, type Shell } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const PROGRAM = join(ROOT, "cli/bin/svc.mjs");
+const MESH_TOKEN = "the-token-that-both-nodes-hold";
 /** Far above what a refusal takes, far below the 20 minutes after which a turn without an answer is ended. */
 const NO_STALL_MS = 120_000;
 
@@ -48,7 +52,7 @@ beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "svc-mesh-loop-"));
   for (const id of ["n1", "n2"]) {
     const own = mkdtempSync(join(folder, id));
-    const shell = await openShell({ CONFIG: join(own, "svc.json"), MESH_TOKEN: "the-token-that-both-nodes-hold" }, own);
+    const shell = await openShell({ CONFIG: join(own, "svc.json"), MESH_TOKEN }, own);
     const agent = (name: string) => ({ name, workspace: `./${name}`, tier: "engine", maxConcurrent: 1 });
     writeFileSync(join(own, "engine.mjs"), ENGINE);
     shell.write({
@@ -62,12 +66,12 @@ beforeAll(async () => {
   // Each has the port that was free, and then hears of the other.
   const [n1, n2] = shells as [Shell, Shell];
   const known = async (shell: Shell, name: string, other: Shell) =>
-    expect(await shell.svc("mesh", "add", name, addressOf(other), "--token-env", "MESH_TOKEN")).toMatchObject({ code: 0 });
+    expect(await lines(shell, { MESH_TOKEN }).svc("mesh", "add", name, addressOf(other), "--token-env", "MESH_TOKEN")).toMatchObject({ code: 0 });
   await known(n1, "n2", n2);
   await known(n2, "n1", n1);
 }, 120_000);
 afterAll(async () => {
-  for (const shell of shells) await shell.svc("daemon", "stop");
+  for (const shell of shells) await shell.end();
   rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
 }, 60_000);
 
@@ -85,24 +89,24 @@ it.each([
   ["tool", "n2/b", "http", "n2/c", "http", "n2/b", "b -> c -> b"],
 ])("RUN-10 MESH-10 a loop over two daemons is refused in words: %s %s %s %s %s", { timeout: NO_STALL_MS }, async (...words) => {
   const chain = words.pop() as string;
-  const { out, err, code } = await shells[0]!.svc("daemon", "send", "a", words.join(" "), "--chat", words.join("-"));
+  const { out, err, code } = await lines(shells[0]!).svc("daemon", "send", "a", words.join(" "), "--chat", words.join("-"));
   expect({ code, err }).toEqual({ code: 0, err: "" });
   expect(out).toContain(chain);
   expect(out).toMatch(/It is not asked again|it waits for this answer itself/);
 });
 
 it("RUN-10 agents of one name on two machines are two, and answer each other", { timeout: NO_STALL_MS }, async () => {
-  const { out } = await shells[0]!.svc("daemon", "send", "a", "tool n2/b http n2/c tool n1/c", "--chat", "straight");
+  const { out } = await lines(shells[0]!).svc("daemon", "send", "a", "tool n2/b http n2/c tool n1/c", "--chat", "straight");
   expect(out).toContain("c has answered");
 });
 
 it("an agent is told of the mesh as it is: the peer with its agents, and as down once it is", { timeout: NO_STALL_MS }, async () => {
   const [near, far] = shells as [Shell, Shell];
-  const state = async () => (await near.json<{ name: string; state: string }[]>("mesh", "list")).map((peer) => peer.state);
-  await near.svc("mesh", "test", "n2");
+  const state = async () => (await lines(near).json<{ name: string; state: string }[]>("mesh", "list")).map((peer) => peer.state);
+  await lines(near).svc("mesh", "test", "n2");
   expect(await state()).toEqual(["up"]);
-  await far.svc("daemon", "stop");
-  await near.svc("mesh", "test", "n2");
+  await far.end();
+  await lines(near).svc("mesh", "test", "n2");
   expect(await state()).toEqual(["down"]);
   await far.svc("daemon", "start");
 });
