@@ -5,9 +5,11 @@ import { join } from "node:path";
 import type { ActionEnvelope, TaskResult } from "@svc/sdk";
 import { afterEach, describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
-import { post } from "../kit/kernel.ts";
-import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+import { sharedLines } from "../kit/lines.ts";
+import { echoConfig, openShell, type Shell, sharedDaemon } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const shells: Shell[] = [];
 afterEach(async () => {
   for (const shell of shells.splice(0)) await shell.end();
@@ -17,32 +19,34 @@ const answering = (agent: object = {}, rest: object = {}) =>
   echoConfig({ local: { mode: "answer", actions: ["file.read_lines", "http.fetch", "rag.lexical"] }, ...agent }, rest);
 
 /** A running daemon whose agent `echo` has some files. */
-async function daemon(config: unknown = answering(), env: Record<string, string> = {}): Promise<Shell & { base: string }> {
-  const shell = await openShell(env);
-  shell.write(config);
+async function daemon(): Promise<Shell> {
+  const shell = await openShell();
+  shell.write(answering());
   await mkdir(join(shell.folder, "w"));
   await writeFile(join(shell.folder, "w/pump.md"), "# Pump\n\nThe valve of the pump leaks.\n");
   await writeFile(join(shell.folder, "w/oven.md"), "The oven is hot.\n");
   shells.push(shell);
-  const { host, port } = await shell.json<{ host: string; port: number }>("daemon", "start");
-  return { ...shell, base: `http://${host}:${port}` };
+  expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+  return shell;
 }
 
 /** One action through the three doors. */
-async function throughAllDoors(shell: Shell & { base: string }, action: string, input: Record<string, unknown>): Promise<ActionEnvelope[]> {
-  const http = await post(shell.base, `/api/actions/builtin/${action}`, input);
+async function throughAllDoors(shell: Shell, action: string, input: Record<string, unknown>): Promise<ActionEnvelope[]> {
+  const http = await shell.ask<ActionEnvelope>(`/api/actions/builtin/${action}`, input);
   const words = Object.entries(input).map(([name, value]) => `${name}=${value}`);
-  const cli = await shell.json<ActionEnvelope>("actions", "run", action, ...words);
-  const { reply } = await shell.json<TaskResult>("daemon", "send", "echo", `/run ${action} ${JSON.stringify(input)}`);
+  const cli = await lines(shell).json<ActionEnvelope>("actions", "run", action, ...words);
+  const { reply } = await lines(shell).json<TaskResult>("daemon", "send", "echo", `/run ${action} ${JSON.stringify(input)}`);
   const local = JSON.parse(/^```json\n([\s\S]*)\n```$/.exec(reply)?.[1] ?? reply) as ActionEnvelope;
-  return [http.body as unknown as ActionEnvelope, cli, local];
+  return [http, cli, local];
 }
 
 const untimed = (envelopes: readonly ActionEnvelope[]) => envelopes.map(({ durationMs, ...rest }) => ({ ...rest, timed: durationMs >= 0 }));
 
 describe("one envelope, whatever the door", () => {
+  const running = sharedDaemon(answering());
+
   it("ACT-07 file.read_lines answers the same over HTTP, from the command line and from an agent", async () => {
-    const shell = await daemon(answering(), { SVC_BUILTIN_FILE_ROOTS: "." });
+    const shell = running();
     await writeFile(join(shell.folder, "lines.txt"), "one\ntwo\nthree\n");
     const input = { path: join(shell.folder, "lines.txt") };
     const [http, cli, local] = untimed(await throughAllDoors(shell, "file.read_lines", input));
@@ -51,7 +55,7 @@ describe("one envelope, whatever the door", () => {
   });
 
   it("ACT-07 http.fetch refuses an address of this machine in the same words everywhere, and the command line fails", async () => {
-    const shell = await daemon();
+    const shell = running();
     const input = { url: "http://127.0.0.1:1/secret" };
     const [http, cli, local] = untimed(await throughAllDoors(shell, "http.fetch", input));
     expect(http).toEqual({ action: "http.fetch", status: "error", input, error: expect.stringContaining("not a public address"), timed: true });
@@ -70,12 +74,12 @@ describe("one envelope, whatever the door", () => {
     expect(before).toMatchObject({ status: "error", error: expect.stringContaining("svc agent index echo") });
 
     expect((await shell.svc("agent", "index", "echo")).out).toMatch(/^The workspace of echo is indexed: 2 files \(2 read, 0 gone\), \d+ places, [\d.]+ s\.\n$/);
-    expect(await shell.json("agent", "index", "echo")).toMatchObject({ agent: "echo", files: 2, read: 0, removed: 0 });
+    expect(await lines(shell).json("agent", "index", "echo")).toMatchObject({ agent: "echo", files: 2, read: 0, removed: 0 });
 
     const [http, cli, local] = untimed(await throughAllDoors(shell, "rag.lexical", input));
     expect(http).toMatchObject({ status: "ok", output: { results: [{ path: "pump.md", line: 3, snippet: expect.stringContaining("valve") }] } });
     expect([cli, local]).toEqual([http, http]);
-    expect(await shell.svc("agent", "index", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("svc agent list") });
+    expect(await lines(shell).svc("agent", "index", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("svc agent list") });
   });
 });
 
@@ -107,8 +111,11 @@ describe("svc agent capability", () => {
     mcp: { files: { command: "files-server", env: { TOKEN: "sk-canary-55" } } },
   });
 
+  const agents = { ...configured.agents, broken: answering({ tier: "cli-b" }).agents.echo };
+  const running = sharedDaemon({ ...configured, agents, tiers: { "cli-b": { command: "/nowhere/codex" } } });
+
   it("tells what the daemon knows: engine, actions, tools and what is restricted; names only", async () => {
-    const shell = await daemon(configured);
+    const shell = running();
     const known = await shell.json<Record<string, unknown>>("agent", "capability", "echo");
     expect(known).toMatchObject({
       id: "echo",
@@ -123,29 +130,30 @@ describe("svc agent capability", () => {
       mcpServers: ["files"],
       restrictions: { access: "public", maxConcurrent: 1, permissionMode: "default" },
     });
-    const { out } = await shell.svc("agent", "capability", "echo");
+    const { out } = await lines(shell).svc("agent", "capability", "echo");
     expect(out).toMatch(/^engine\s+usable: always there$/m);
     expect(out).toMatch(/^tool servers\s+files$/m);
     expect(out + JSON.stringify(known)).not.toMatch(/canary|files-server/);
-    expect(await shell.svc("agent", "capability", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("svc agent list") });
+    expect(await lines(shell).svc("agent", "capability", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("svc agent list") });
   });
 
   it("says that an engine is not usable, and doctor warns of it", async () => {
-    const config = { ...answering({ tier: "cli-b" }), tiers: { "cli-b": { command: "/nowhere/codex" } } };
-    const shell = await daemon(config);
-    expect(await shell.json("agent", "capability", "echo")).toMatchObject({ engine: { ok: false, detail: expect.stringContaining("/nowhere/codex") } });
-    expect((await shell.svc("agent", "capability", "echo")).out).toMatch(/^engine\s+NOT USABLE: .*\/nowhere\/codex/m);
-    expect((await shell.svc("doctor")).out).toMatch(/^warning +the engine of agent \w+ \(tier cli-b\) is not usable: .*\/nowhere\/codex/m);
+    const shell = running();
+    expect(await lines(shell).json("agent", "capability", "broken")).toMatchObject({
+      engine: { ok: false, detail: expect.stringContaining("/nowhere/codex") },
+    });
+    expect((await lines(shell).svc("agent", "capability", "broken")).out).toMatch(/^engine\s+NOT USABLE: .*\/nowhere\/codex/m);
+    expect((await lines(shell).svc("doctor")).out).toMatch(/^warning +the engine of agent \w+ \(tier cli-b\) is not usable: .*\/nowhere\/codex/m);
   });
 
   it("says without a daemon what svc.json says", async () => {
     const shell = await openShell();
     shell.write(configured);
-    const said = await shell.svc("agent", "capability", "echo");
+    const said = await lines(shell).svc("agent", "capability", "echo");
     expect(said).toMatchObject({ code: 0, err: expect.stringContaining("not running") });
     expect(said.out).toMatch(/^tier\s+local, model m-1$/m);
     expect(said.out).not.toContain("engine");
-    expect(await shell.svc("agent", "capability", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("svc agent list") });
+    expect(await lines(shell).svc("agent", "capability", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("svc agent list") });
   });
 });
 
@@ -164,16 +172,16 @@ describe("svc doctor", () => {
     expect(out).toMatch(/^warning .*"main" is used by nothing: no plugin knows the kind crm$/m);
     expect(out).toMatch(/^warning .*apiKeyEnv names CRM_KEY, which is not set/m);
     expect(out).not.toMatch(/CRM_TOKEN|BOT_TOKEN|botmsg|erp|canary/);
-    expect((await shell.svc("config", "check")).code).toBe(0);
+    expect((await lines(shell).svc("config", "check")).code).toBe(0);
   });
 });
 
 describe("svc db check", () => {
   it("FAULT-13 finds a sound database sound, also while the daemon runs, and says what is wrong with a damaged one", async () => {
     const shell = await daemon();
-    await shell.svc("daemon", "send", "echo", "hello");
+    await lines(shell).svc("daemon", "send", "echo", "hello");
     expect(await shell.json("db", "check")).toMatchObject({ sound: true, problems: [] });
-    await shell.svc("daemon", "stop");
+    await shell.end();
     const file = join(shell.folder, ".svc/svc.db");
     const handle = await open(file, "r+");
     const { size } = await handle.stat();
@@ -189,6 +197,6 @@ describe("svc db check", () => {
   it("says that there is none yet", async () => {
     const shell = await openShell();
     shell.write(answering());
-    expect(await shell.svc("db", "check")).toMatchObject({ code: 1, err: expect.stringContaining("svc daemon start") });
+    expect(await lines(shell).svc("db", "check")).toMatchObject({ code: 1, err: expect.stringContaining("svc daemon start") });
   });
 });
