@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { sharedLines } from "../kit/lines.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const shells: Shell[] = [];
 afterEach(async () => {
   for (const shell of shells.splice(0)) await shell.end();
@@ -13,7 +16,8 @@ async function folder(rest: object = { dashboard: { enabled: true, port: 0 } }):
   return shell;
 }
 
-const connect = (shell: Shell, ...set: string[]) => shell.svc("connect", "push", "--yes", ...set.flatMap((one) => ["--set", one]));
+const line = (...set: string[]) => ["connect", "push", "--yes", ...set.flatMap((one) => ["--set", one])];
+const connect = (shell: Shell, ...set: string[]) => lines(shell).svc(...line(...set));
 const SUBJECT = "subject=ops@example.org";
 const URL_GIVEN = "url=https://svc.example.org/";
 
@@ -33,7 +37,7 @@ describe("svc connect push", () => {
   it("shows the page with a code as a picture, which is the code of that address", async () => {
     const shell = await folder();
     await shell.svc("daemon", "start");
-    const said = await connect(shell, SUBJECT, URL_GIVEN);
+    const said = await shell.svc(...line(SUBJECT, URL_GIVEN));
     expect(said).toMatchObject({ code: 0 });
     expect((shell.config().channels as { push: object }).push).toEqual({ enabled: true, subject: "mailto:ops@example.org" });
     const page = /https:\/\/svc\.example\.org\/push\/index\.html#[a-z0-9]{12}/.exec(said.out)?.[0] as string;
@@ -45,7 +49,7 @@ describe("svc connect push", () => {
     const { encode } = (await import("uqr")) as { encode(text: string, options: object): { data: boolean[][] } };
     expect(modulesOf(picture)).toEqual(encode(page, { ecc: "L", border: 0 }).data.map((row) => row.map((dark) => (dark ? "1" : "0")).join("")));
     // Its code is one that the daemon takes; and a second run is another phone.
-    const again = JSON.parse((await shell.svc("--json", "connect", "push", "--yes", "--set", URL_GIVEN)).out) as { next: string };
+    const again = await lines(shell).json<{ next: string }>(...line(URL_GIVEN));
     expect(again.next).toContain("https://svc.example.org/push/index.html#");
     expect(again.next).not.toContain(page);
   }, 90_000);
