@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { sharedLines } from "../kit/lines.ts";
 import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts";
 import { echoConfig, openShell } from "../kit/svc.ts";
 
 vi.setConfig({ testTimeout: 120_000 });
+
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 
 describe.skipIf(NO_POSTGRES !== undefined)("svc node list with two daemons", () => {
   let server: TestServer;
@@ -23,7 +27,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("svc node list with two daemons", () 
     const crons = (fireToken: string) => ({ c: { schedule: "0 3 1 1 *", agent: "echo", prompt: "hello", fireToken } });
     const one = await shell("n1", { retention: { traceDays: 9 }, crons: crons("a-secret-of-n1-only") }, "https://n1.example/svc");
     const two = await shell("n2", { retention: { traceDays: 8 }, crons: crons("a-secret-of-n2-only") });
-    const told = async () => JSON.parse((await one.svc("node", "list", "--json")).out).nodes as { name: string; about?: { bind: string } }[];
+    const told = async () => (await lines(one).json<{ nodes: object[] }>("node", "list")).nodes as { name: string; about?: { bind: string } }[];
     await expect
       .poll(async () => (await told()).map(({ name, about }) => [name, about !== undefined]), { timeout: 20_000 })
       .toEqual([
@@ -50,10 +54,10 @@ describe.skipIf(NO_POSTGRES !== undefined)("svc node list with two daemons", () 
       [two, "n2"],
     ] as const) {
       shell.write({ ...rest, node: { ...node, id } });
-      expect((await shell.svc("daemon", "reload")).code).toBe(0);
+      expect((await lines(shell).svc("daemon", "reload")).code).toBe(0);
     }
-    await expect.poll(async () => (await one.svc("node", "list")).out, { timeout: 20_000 }).not.toMatch(/differs|MODEL_OF_N2/);
-    await one.svc("daemon", "stop");
-    await two.svc("daemon", "stop");
+    await expect.poll(async () => (await lines(one).svc("node", "list")).out, { timeout: 20_000 }).not.toMatch(/differs|MODEL_OF_N2/);
+    await one.end();
+    await two.end();
   });
 });
