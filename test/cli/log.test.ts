@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { post } from "../kit/kernel.ts";
-import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+import { echoConfig, openShell, type Shell, sharedDaemon } from "../kit/svc.ts";
 
 const shells: Shell[] = [];
 afterEach(async () => {
@@ -51,6 +51,8 @@ function writeBroken(shell: Shell): void {
 const SECRET_WORDS = "the launch code is pelican";
 
 describe("the daemon's log", () => {
+  const running = sharedDaemon(echoConfig({ tier: "sdk", provider: "nowhere", model: "m" }, { providers: { nowhere: { endpoint: "http://127.0.0.1:1" } } }));
+
   it("OPR-M1 tells a daemon's life: start, address, plugins, reloads, a crash, tasks taken up again, drain and stop", async () => {
     const shell = await openShell();
     shells.push(shell);
@@ -98,11 +100,12 @@ describe("the daemon's log", () => {
   });
 
   it("OPR-M1 a failed task is told with agent, channel and reason, and without a word of its message", async () => {
-    const shell = await daemonWith(
-      echoConfig({ tier: "sdk", provider: "nowhere", model: "m" }, { providers: { nowhere: { endpoint: "http://127.0.0.1:1" } } }),
-    );
+    const shell = running();
+    const before = logOf(shell).length;
     expect(await shell.svc("daemon", "send", "echo", SECRET_WORDS)).toMatchObject({ code: 1 });
-    const failed = logOf(shell).filter(({ msg }) => msg === "a task failed");
+    const failed = logOf(shell)
+      .slice(before)
+      .filter(({ msg }) => msg === "a task failed");
     expect(failed).toEqual([
       expect.objectContaining({ level: 40, agent: "echo", channel: "cli", status: "error", reason: expect.stringMatching(/./), task: expect.any(String) }),
     ]);
@@ -113,7 +116,7 @@ describe("the daemon's log", () => {
   });
 
   it("AUT-B22 OPR-M2 logs --json is one object a line, with every fact", async () => {
-    const shell = await daemonWith(echoConfig());
+    const shell = running();
     const { out } = await shell.svc("daemon", "logs", "--json");
     const lines = out.trimEnd().split("\n");
     expect(lines.length).toBeGreaterThan(3);
@@ -153,7 +156,7 @@ process.stdout.write = function (...args) {
   if (String(args[0]).includes("up ") && !existsSync(file + ".1")) {
     renameSync(file, file + ".1");
     process.kill(${pid}, "SIGHUP");
-    while (!existsSync(file) || !readFileSync(file, "utf8").includes("reload"));
+    while (!existsSync(file) || !readFileSync(file, "utf8").includes("reload")) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
   }
   return write.apply(process.stdout, args);
 };`,
