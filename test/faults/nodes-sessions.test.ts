@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { drainNode } from "../../plugins/stores/postgres/status.ts";
 import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts";
 import { ask, type DaemonProcess, endDaemons, handOver, startDaemon, writeConfig } from "./daemon.harness.ts";
@@ -28,32 +28,39 @@ let server: TestServer;
 let folder: string;
 let store: { readonly url: string; readonly schema: string };
 let sent = 0;
+let conversations = 0;
+/** The daemons that run. */
+const up = new Map<string, DaemonProcess>();
 beforeAll(async () => {
-  if (NO_POSTGRES === undefined) server = await startPostgres();
-});
-afterEach(async () => {
-  await endDaemons();
-  if (folder !== undefined) await rm(folder, { recursive: true, maxRetries: 5 });
-});
-afterAll(() => server?.stop());
-
-/** Two daemons, each with a folder of its own, on a schema of their own. */
-async function twoNodes(): Promise<{ readonly n1: DaemonProcess; readonly n2: DaemonProcess }> {
+  if (NO_POSTGRES !== undefined) return;
+  server = await startPostgres();
   store = server.schema();
   folder = await mkdtemp(join(tmpdir(), "svc-sessions-"));
-  const start = (id: string) => {
-    const own = join(folder, id);
-    mkdirSync(own);
-    writeConfig(own, {
-      node: { id, name: id, bind: "127.0.0.1:0", defaultAgent: "native" },
-      agents: Object.fromEntries(["native", "anywhere"].map((tier) => [tier, { name: tier, workspace: "./w", tier, maxConcurrent: 2, queueMode: "followup" }])),
-      plugins: ["native.mjs", "anywhere.mjs"].map((file) => join(import.meta.dirname, file)),
-      shutdown: { drainTimeoutSeconds: 1 },
-      store,
-    });
-    return startDaemon(own, { env: { SVC_TEST_LEDGER: join(folder, "ledger") } });
-  };
-  return { n1: await start("n1"), n2: await start("n2") };
+});
+beforeEach(() => rmSync(join(folder, "hold"), { force: true }));
+afterAll(async () => {
+  await endDaemons();
+  await server?.stop();
+  if (folder !== undefined) await rm(folder, { recursive: true, maxRetries: 5 });
+});
+
+/** The daemon of that name, with a folder of its own, on the schema that both share; started where it does not run. */
+async function nodeOf(id: string): Promise<DaemonProcess> {
+  const running = up.get(id);
+  if (running !== undefined) return running;
+  const own = join(folder, id);
+  mkdirSync(own, { recursive: true });
+  writeConfig(own, {
+    node: { id, name: id, bind: "127.0.0.1:0", defaultAgent: "native" },
+    agents: Object.fromEntries(["native", "anywhere"].map((tier) => [tier, { name: tier, workspace: "./w", tier, maxConcurrent: 2, queueMode: "followup" }])),
+    plugins: ["native.mjs", "anywhere.mjs"].map((file) => join(import.meta.dirname, file)),
+    shutdown: { drainTimeoutSeconds: 1 },
+    store,
+  });
+  const daemon = await startDaemon(own, { env: { SVC_TEST_LEDGER: join(folder, "ledger") } });
+  up.set(id, daemon);
+  void daemon.ended.then(() => up.delete(id));
+  return daemon;
 }
 
 const noted = (taskId: string): Noted[] => {
@@ -80,46 +87,48 @@ async function say(to: DaemonProcess, text: string, chat: string, agent?: string
   return { trace, turns: noted(id) };
 }
 
-/** Begins a conversation: on which node that is, and which is the other one. */
-async function begin(chat: string, agent?: string) {
-  const nodes = await twoNodes();
+/** Begins a conversation: its name, on which node that is, and which is the other one. */
+async function begin(kind: string, agent?: string) {
+  const nodes = { n1: await nodeOf("n1"), n2: await nodeOf("n2") };
+  conversations += 1;
+  const chat = `${kind} ${conversations}`;
   const { turns } = await say(nodes.n1, "hello", chat, agent);
   const [{ node, session } = {}] = turns;
   const here = node === "n1" ? "n1" : "n2";
   const there = here === "n1" ? "n2" : "n1";
-  return { home: nodes[here], other: nodes[there], here, there, session };
+  return { chat, home: nodes[here], other: nodes[there], here, there, session };
 }
 
 describe.skipIf(NO_POSTGRES !== undefined)(`native sessions on two daemons${NO_POSTGRES === undefined ? "" : `: ${NO_POSTGRES}`}`, { timeout: 120_000 }, () => {
   it("SES-01 a conversation stays on the node of its session for ten turns, whichever node its messages come to", async () => {
-    const { home, other, here, session } = await begin("stays");
+    const { chat, home, other, here, session } = await begin("stays");
     for (let n = 1; n < 10; n += 1) {
-      const { turns, trace } = await say(n % 2 === 1 ? other : home, `message ${n}`, "stays");
+      const { turns, trace } = await say(n % 2 === 1 ? other : home, `message ${n}`, chat);
       expect(turns).toMatchObject([{ node: here, at: "begin", given: session, session }]);
       expect(stepsOf(trace)).toEqual([]);
     }
   });
 
   it("FAULT-01 the node of a session is killed: its conversation moves, its trace says so, and a fresh session is told what was said before", async () => {
-    const { home, other, here, there } = await begin("moving");
-    await say(home, "my name is Ada", "moving");
+    const { chat, home, other, here, there } = await begin("moving");
+    await say(home, "my name is Ada", chat);
     await home.kill("SIGKILL");
-    const moved = await say(other, "who am I?", "moving");
+    const moved = await say(other, "who am I?", chat);
     expect(moved.turns).toMatchObject([{ node: there, at: "begin" }]);
     expect(moved.turns[0]).not.toHaveProperty("given");
     expect(stepsOf(moved.trace)).toEqual([`moved ${here} -> ${there}`]);
     expect(moved.turns[0]?.history).toBe(
       "## Earlier in this conversation\nUser: hello\nYou: answer to hello\nUser: my name is Ada\nYou: answer to my name is Ada",
     );
-    const next = await say(other, "and now?", "moving");
+    const next = await say(other, "and now?", chat);
     expect(next.turns).toMatchObject([{ node: there, given: moved.turns[0]?.session }]);
     expect(stepsOf(next.trace)).toEqual([]);
   });
 
   it("FAULT-01 a turn that is under way when its node is killed goes on elsewhere in a fresh session with the history", async () => {
-    const { home, other, here, there } = await begin("under way");
+    const { chat, home, other, here, there } = await begin("under way");
     writeFileSync(join(folder, "hold"), "");
-    const id = await send(other, "hold on", "under way");
+    const id = await send(other, "hold on", chat);
     await vi.waitFor(() => expect(noted(id)).toMatchObject([{ node: here }]), PATIENCE);
     await home.kill("SIGKILL");
     await vi.waitFor(() => expect(noted(id)).toMatchObject([{ node: here }, { node: there, at: "begin" }]), PATIENCE);
@@ -131,23 +140,23 @@ describe.skipIf(NO_POSTGRES !== undefined)(`native sessions on two daemons${NO_P
   });
 
   it("a session that every node can go on with is gone on with, wherever its conversation is", async () => {
-    const { home, other, there, session } = await begin("anywhere", "anywhere");
+    const { chat, home, other, there, session } = await begin("anywhere", "anywhere");
     await home.kill("SIGTERM");
-    const next = await say(other, "second", "anywhere", "anywhere");
+    const next = await say(other, "second", chat, "anywhere");
     expect(next.turns).toMatchObject([{ node: there, at: "begin", given: session }]);
     expect(stepsOf(next.trace)).toEqual([]);
   });
 
   it("a node that is drained lets its conversations go, and one that comes back is told what was said meanwhile", async () => {
-    const { home, other, here, there } = await begin("drained");
+    const { chat, home, other, here, there } = await begin("drained");
     expect(await drainNode({ ...store, poolSize: 1 }, here, true)).toBe(true);
-    const moved = await say(other, "elsewhere", "drained");
+    const moved = await say(other, "elsewhere", chat);
     expect(moved.turns).toMatchObject([{ node: there, at: "begin" }]);
     expect(stepsOf(moved.trace)).toEqual([`moved ${here} -> ${there}`]);
     expect(await home.ended, home.said()).toBe(0);
-    const again = await startDaemon(join(folder, here), { env: { SVC_TEST_LEDGER: join(folder, "ledger") } });
+    const again = await nodeOf(here);
     await other.kill("SIGTERM");
-    const back = await say(again, "here again", "drained");
+    const back = await say(again, "here again", chat);
     expect(stepsOf(back.trace)).toEqual([`moved ${there} -> ${here}`]);
     expect(back.turns[0]?.history).toBe("## Earlier in this conversation\nUser: hello\nYou: answer to hello\nUser: elsewhere\nYou: answer to elsewhere");
   });
