@@ -11,8 +11,11 @@ import { firstParty } from "../../cli/catalog.ts";
 import { openQuestions } from "../../cli/setup/questions.ts";
 import { ROOT } from "../house/house.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
-import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+import { sharedLines } from "../kit/lines.ts";
+import { echoConfig, openShell, type Said, type Shell } from "../kit/svc.ts";
 
+/** The commands of many lines, in one process. */
+const lines = sharedLines();
 const modelServers = offersOf(firstParty().map(({ manifest }) => manifest)).filter(({ tier }) => tier === "sdk");
 const shells: Shell[] = [];
 const servers: Server[] = [];
@@ -75,6 +78,9 @@ async function modelServer(...models: string[]): Promise<{ port: number; asked: 
   return { port: (server.address() as AddressInfo).port, asked };
 }
 
+/** Runs a line on such a machine in the process that stays, where no daemon is to start. */
+const inLines = (shell: Shell & { env: Record<string, string> }) => lines(shell, shell.env).svc;
+
 const agentOf = (shell: Shell, id: string) => (shell.config().agents as Record<string, object>)[id];
 
 describe("what is proposed", () => {
@@ -84,7 +90,9 @@ describe("what is proposed", () => {
       bareMachine({}, { ANTHROPIC_API_KEY: "sk-canary-1" }),
       bareMachine({ codex: "#!/bin/sh\n" }, { OPENAI_API_KEY: "sk-canary-2" }),
     ]);
-    const setups = await Promise.all([bare, keyed, both].map((shell) => shell.svc("setup", "--yes", "--no-start")));
+    const setups: Said[] = [];
+    for (const shell of [bare, keyed]) setups.push(await inLines(shell)("setup", "--yes", "--no-start"));
+    setups.push(await both.svc("setup", "--yes", "--no-start"));
     expect(setups.map(({ code }) => code)).toEqual([0, 0, 0]);
     expect(agentOf(bare, "assistant")).toEqual({ name: "Assistant", workspace: "./workspace", tier: "local" });
     expect(agentOf(keyed, "assistant")).toMatchObject({ tier: "sdk", provider: "anthropic" });
@@ -93,7 +101,7 @@ describe("what is proposed", () => {
     expect(setups[2]?.err).toMatch(/Codex \(.*\/codex\)\n {2}Codex \(tier cli-b\), paid by OPENAI_API_KEY\n {2}OpenAI API \(OPENAI_API_KEY is set\)/);
     for (const { out, err } of setups) expect(out + err).not.toContain("canary");
     for (const shell of [bare, keyed, both]) {
-      expect((await shell.svc("config", "check")).code).toBe(0);
+      expect((await inLines(shell)("config", "check")).code).toBe(0);
       expect(existsSync(join(shell.folder, ".svc/daemon.json"))).toBe(false);
     }
   });
@@ -105,7 +113,7 @@ describe("what is proposed", () => {
     // Even an empty variable would win over the file's: this one is taken out.
     const inFile = await openShell({ ...shell.env, OPENAI_API_KEY: undefined } as unknown as Record<string, string>);
     await writeFile(join(inFile.folder, ".env"), "OPENAI_API_KEY=sk-canary-3\n");
-    const { err } = await shell.svc("setup", "--yes", "--no-start");
+    const { err } = await inLines(shell)("setup", "--yes", "--no-start");
     const [found, installable] = err.split("Can be installed:\n");
     expect(found).not.toMatch(/Claude|Gemini/);
     expect(installable).toContain("Claude Code (tier cli-a): npm install -g @anthropic-ai/claude-code");
@@ -116,13 +124,13 @@ describe("what is proposed", () => {
   it("flags win over what was found, also for a new agent beside others; a wrong one changes nothing", async () => {
     const shell = await bareMachine({ claude: "#!/bin/sh\n" }, { OPENAI_API_KEY: "sk-canary-4" });
     shell.write(echoConfig());
-    const setup = await shell.json("setup", "--yes", "--no-start", "--agent", "second", "--tier", "orchestrator", "--model", "gpt-9");
+    const setup = await lines(shell, shell.env).json("setup", "--yes", "--no-start", "--agent", "second", "--tier", "orchestrator", "--model", "gpt-9");
     expect(setup).toMatchObject({ agent: "second", tier: "orchestrator", provider: "openai", model: "gpt-9" });
     expect(agentOf(shell, "second")).toEqual({ name: "second", workspace: "./workspaces/second", tier: "orchestrator", provider: "openai", model: "gpt-9" });
     expect(agentOf(shell, "echo")).toEqual(echoConfig().agents.echo);
     const before = await readFile(join(shell.folder, "svc.json"), "utf8");
-    expect((await shell.svc("setup", "--yes", "--no-start", "--tier", "no-such-tier")).code).toBe(78);
-    expect((await shell.svc("setup", "--yes", "--no-start", "--agent", "Not An Id")).code).toBe(2);
+    expect((await inLines(shell)("setup", "--yes", "--no-start", "--tier", "no-such-tier")).code).toBe(78);
+    expect((await inLines(shell)("setup", "--yes", "--no-start", "--agent", "Not An Id")).code).toBe(2);
     expect(await readFile(join(shell.folder, "svc.json"), "utf8")).toBe(before);
   });
 
@@ -130,7 +138,7 @@ describe("what is proposed", () => {
     const shell = await bareMachine({ claude: "#!/bin/sh\n" }, { OPENAI_API_KEY: "sk-canary-5" });
     shell.write(echoConfig({ tier: "sdk", provider: "openai", model: "mine" }, { providers: { openai: { apiKey: "${OPENAI_API_KEY}" } } }));
     const before = shell.config();
-    expect((await shell.svc("setup", "--yes", "--no-start")).code).toBe(0);
+    expect((await inLines(shell)("setup", "--yes", "--no-start")).code).toBe(0);
     expect(shell.config()).toEqual(before);
   });
 });
