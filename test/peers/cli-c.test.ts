@@ -37,17 +37,7 @@ describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
   });
   const asked = () => JSON.stringify(stage.server.requests.filter(({ api }) => api === "gemini").at(-1)?.body);
 
-  it("streams an answer with session, model, tokens and the agent's words", async () => {
-    const events = await stage.run("hello there", { settings: api, model, system: "You are Cleo, supervisor of the gate." });
-    expect(events.filter(({ type }) => type === "text").length).toBeGreaterThan(1);
-    expect(answerOf(events)).toContain("hello there");
-    expect(first(events, "session")?.id).toMatch(/^[0-9a-f-]{36}$/);
-    expect(first(events, "usage")).toMatchObject({ model, usage: { input: expect.any(Number), output: expect.any(Number) } });
-    expect(asked()).toContain("You are Cleo, supervisor of the gate.");
-    expect(stage.processes()).toEqual([]);
-  });
-
-  it("passes pictures on by their bytes, and names what is none", async () => {
+  it("streams an answer with session, model, tokens and the agent's words; passes pictures on by their bytes, and names what is none", async () => {
     const path = join(stage.workspace, "dot.png");
     writeFileSync(path, Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64"));
     const secret = join(stage.workspace, "secret.png");
@@ -56,9 +46,15 @@ describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
       { kind: "image", path, type: "image/tiff" },
       { kind: "image", path: secret, name: "secret.png" },
     ] as const;
-    await stage.run("what is this", { settings: api, model, media });
+    const events = await stage.run("hello there", { settings: api, model, system: "You are Cleo, supervisor of the gate.", media });
+    expect(events.filter(({ type }) => type === "text").length).toBeGreaterThan(1);
+    expect(answerOf(events)).toContain("hello there");
+    expect(first(events, "session")?.id).toMatch(/^[0-9a-f-]{36}$/);
+    expect(first(events, "usage")).toMatchObject({ model, usage: { input: expect.any(Number), output: expect.any(Number) } });
+    expect(asked()).toContain("You are Cleo, supervisor of the gate.");
     expect(asked().match(/"mimeType":"[^"]*"/g)).toEqual(['"mimeType":"image/png"']);
     expect(asked()).toContain("Not passed on, because it is no picture of at most 5 MB: secret.png");
+    expect(stage.processes()).toEqual([]);
   });
 
   it("ENG-7 the model's commands do not see the key that pays for them", async () => {
@@ -73,26 +69,15 @@ describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
     expect(new Set(stage.server.requests.filter(({ api }) => api === "gemini").map(({ key }) => key))).toEqual(new Set(["dummy-key"]));
   });
 
-  it("tells tool calls as steps, and the refused ones too", async () => {
-    const events = await stage.run('CALL:read_file:{"file_path":"here.txt"} CALL:write_file:{"file_path":"note.txt","content":"x"} now', {
-      settings: api,
-      model,
-    });
-    const steps = events.flatMap((event) => (event.type === "step" ? [event.step] : []));
-    expect(steps.filter(({ phase }) => phase === "end")).toMatchObject([
-      { name: "read_file" },
-      { name: "write_file", error: expect.stringContaining("permissionMode") },
-    ]);
-    expect(existsSync(join(stage.workspace, "note.txt"))).toBe(false);
-  });
-
   it("edits under acceptEdits", async () => {
     await stage.run('CALL:write_file:{"file_path":"note.txt","content":"written"} now', { settings: { ...api, permissionMode: "acceptEdits" }, model });
     expect(readFileSync(join(stage.workspace, "note.txt"), "utf8")).toBe("written");
   });
 
-  it("goes on with a conversation in a new process by telling what was said, with the newer instructions", async () => {
+  it("goes on with a conversation in a new process by telling what was said, with the newer instructions, and after a turn that failed", async () => {
     const session = first(await stage.run("remember the blue lamp", { settings: api, model, system: "Version one." }), "session")?.id as string;
+    const failed = await stage.run("FAIL:400", { settings: api, model, session });
+    expect(failed.at(-1)).toMatchObject({ type: "error", kind: "request" });
     const again = await stage.run("which lamp", { settings: api, model, system: "Version two.", session });
     expect(first(again, "session")?.id).toBe(session);
     for (const words of ["remember the blue lamp", '"text":"Version two.', "which lamp"]) expect(asked()).toContain(words);
@@ -100,25 +85,22 @@ describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
     expect(asked()).toContain("which lamp");
   });
 
-  it("goes on with a conversation after a turn that failed", async () => {
-    const session = first(await stage.run("remember the blue lamp", { settings: api, model }), "session")?.id as string;
-    const failed = await stage.run("FAIL:400", { settings: api, model, session });
-    expect(failed.at(-1)).toMatchObject({ type: "error", kind: "request" });
-    await stage.run("which lamp", { settings: api, model, session });
-    expect(asked()).toContain("remember the blue lamp");
-  });
-
-  it("keeps the session natively in a warm process, and forgets one that was cut short", async () => {
+  it("ENG-15 a session that goes on holds one copy of a layer; a warm process keeps it natively, and forgets one that was cut short", async () => {
     const settings = { ...api, persistentProcess: true, permissionMode: "bypassPermissions" };
-    const session = first(await stage.run("one", { settings, model }), "session")?.id as string;
+    const layers = [{ name: "identity", priority: 4, text: "## Identity of the test" }];
+    const given = { settings, model, system: "", layers };
+    const session = first(await stage.run("one", given), "session")?.id as string;
     const [pid, ...others] = stage.processes();
     expect(others).toEqual([]);
-    await stage.run("two", { settings, model, session });
+    await stage.run("two", { ...given, session });
     expect(asked(), "it is not told again").not.toContain("What was said before");
+    await stage.run("three", { ...given, session });
+    expect(asked()).toContain("three");
+    // The model repeats what it is told.
+    expect(asked().match(/(?<!ECHO: )## Identity of the test/g)).toHaveLength(1);
     const abort = new AbortController();
     await stage.run('CALL:run_shell_command:{"command":"until [ -e stop ]; do sleep 0.1; done"} x', {
-      settings,
-      model,
+      ...given,
       session,
       signal: abort.signal,
       listen: ({ type }) => type === "step" && abort.abort(),
@@ -126,8 +108,8 @@ describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
     await expect.poll(() => stage.processes(), { message: "the commands are gone, the program stays" }).toEqual([pid]);
     // The model calls the tool once more: it reads the stopped turn's words too.
     writeFileSync(join(stage.workspace, "stop"), "");
-    expect((await stage.run("three", { settings, model, session })).at(-1)?.type).toBe("done");
-    for (const words of ["What was said before", "I was stopped here", "three"]) expect(asked()).toContain(words);
+    expect((await stage.run("four", { ...given, session })).at(-1)?.type).toBe("done");
+    for (const words of ["What was said before", "I was stopped here", "four"]) expect(asked()).toContain(words);
   });
 
   it("RUN-01 leaves no process after a cancel while a command runs", async () => {
@@ -148,7 +130,7 @@ describe.skipIf(skipped)("cli-c on Gemini CLI", () => {
     expect(stage.processes()).toEqual([]);
   });
 
-  it("offers the servers of .mcp.json, and allows the tools of those the operator gave", async () => {
+  it("tells tool calls as steps, and the refused ones too; offers the servers of .mcp.json, and allows the tools of those the operator gave", async () => {
     const script = join(stage.workspace, "adder.mjs");
     writeFileSync(
       script,
@@ -163,9 +145,20 @@ createInterface({ input: process.stdin }).on("line", (line) => {
 });`,
     );
     writeFileSync(join(stage.workspace, ".mcp.json"), JSON.stringify({ mcpServers: { adder: { command: process.execPath, args: [script] } } }));
-    const prompt = 'CALL:mcp_adder_add:{"a":1,"b":41} x';
-    expect(answerOf(await stage.run(prompt, { settings: api, model }))).not.toContain("SUM=42");
-    expect(answerOf(await stage.run(prompt, { settings: { ...api, mcp: { adder: {} } }, model }))).toContain("SUM=42");
+    const prompt = 'CALL:mcp_adder_add:{"a":1,"b":41}';
+    const events = await stage.run(`CALL:read_file:{"file_path":"here.txt"} CALL:write_file:{"file_path":"note.txt","content":"x"} ${prompt} x`, {
+      settings: api,
+      model,
+    });
+    const steps = events.flatMap((event) => (event.type === "step" ? [event.step] : []));
+    expect(steps.filter(({ phase }) => phase === "end")).toMatchObject([
+      { name: "read_file" },
+      { name: "write_file", error: expect.stringContaining("permissionMode") },
+      { name: "mcp_adder_add", error: expect.stringContaining("permissionMode") },
+    ]);
+    expect(existsSync(join(stage.workspace, "note.txt"))).toBe(false);
+    expect(answerOf(events)).not.toContain("SUM=42");
+    expect(answerOf(await stage.run(`${prompt} x`, { settings: { ...api, mcp: { adder: {} } }, model }))).toContain("SUM=42");
   });
 
   it("tells 401 and 429 as errors with their kind", async () => {
@@ -195,18 +188,6 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     expect(answer?.ok).toBe(true);
     expect(stage.server.requests).toEqual([]);
     expect(await ask("subscription")).toMatchObject({ ok: false, detail: expect.stringContaining("not signed in") });
-  });
-
-  it("ENG-15 a session that goes on holds one copy of a layer", async () => {
-    const settings = { ...api, persistentProcess: true };
-    const layers = [{ name: "identity", priority: 4, text: "## Identity of the test" }];
-    const session = first(await stage.run("one", { settings, model, system: "", layers }), "session")?.id as string;
-    await stage.run("two", { settings, model, system: "", layers, session });
-    await stage.run("three", { settings, model, system: "", layers, session });
-    const body = JSON.stringify(stage.server.requests.findLast(({ api }) => api === "gemini")?.body);
-    expect(body).toContain("three");
-    // The model repeats what it is told.
-    expect(body.match(/(?<!ECHO: )## Identity of the test/g)).toHaveLength(1);
   });
 
   it("ENG-16 a turn that goes on from a stopped one knows what was asked and answered", async () => {
