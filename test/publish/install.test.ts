@@ -35,9 +35,9 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
     ends.push(async () => rmSync(home, { recursive: true, force: true }));
     const released = inject("released") as Released;
     ({ packed } = released);
-    // One of its own, to which later releases are published.
+    // One of its own, to which later releases are published. What it has not, it has from the one of all files.
     cpSync(released.folder, join(home, "registry"), { recursive: true });
-    registry = await startRegistry(join(home, "registry"), released.uplink);
+    registry = await startRegistry(join(home, "registry"), released.address);
     ends.push(() => registry.stop());
     machine = openMachine(home, registry, nodeOf(24) as string);
     ends.push(() => machine.svc("daemon", "stop", "--now"));
@@ -160,13 +160,6 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
     const checked = await machine.svc("upgrade", "--check");
     expect(checked, checked.err).toMatchObject({ code: 0, out: expect.stringContaining(`${NEXT} can take the place of ${SDK_VERSION}`) });
     expect((await health()).version).toBe(SDK_VERSION);
-    // F10: another program than the one that runs says so, and what to do.
-    const other = join(machine.home, "other");
-    await machine.npm("install", "--global", "--prefix", other, `@svc/cli@${NEXT}`);
-    const doctor = spawnSync(join(other, "bin/svc"), ["doctor"], { cwd: machine.folder, env: machine.env, encoding: "utf8" });
-    expect(doctor.status, doctor.stdout).toBe(0);
-    expect(doctor.stdout).toContain(`the daemon runs version ${SDK_VERSION}, this program is ${NEXT}; run: svc daemon restart`);
-    expect((await machine.svc("doctor")).out).not.toContain("svc daemon restart");
     let ended = false;
     const failed: string[] = [];
     let answered = 0;
@@ -175,6 +168,7 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
         const { code, err } = await machine.svc("exec", "assistant", `message ${answered}`);
         if (code === 0) answered += 1;
         else failed.push(err);
+        await new Promise((resolve) => setTimeout(resolve, 100));
       }
     })();
     const upgraded = await machine.svc("upgrade");
@@ -186,6 +180,8 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
     expect(await health()).toMatchObject({ ok: true, version: NEXT });
     const added = await machine.svc("plugin", "add", "procedures", "--yes");
     expect(added, added.err).toMatchObject({ code: 0 });
+    const other = join(machine.home, "other");
+    cpSync(machine.prefix, other, { recursive: true, verbatimSymlinks: true });
 
     await publish(registry, asVersion(packed, SDK_VERSION, BROKEN, join(machine.home, "broken"), true));
     const broken = await machine.svc("upgrade", BROKEN);
@@ -194,6 +190,11 @@ describe.skipIf(missing !== undefined)("an installation without a clone", () => 
     expect(await health()).toMatchObject({ ok: true, version: NEXT });
     const back = await machine.svc("upgrade", SDK_VERSION);
     expect(back, back.err).toMatchObject({ code: 0 });
+    // F10: another program than the one that runs says so, and what to do.
+    const doctor = spawnSync(join(other, "bin/svc"), ["doctor"], { cwd: machine.folder, env: machine.env, encoding: "utf8" });
+    expect(doctor.status, doctor.stdout).toBe(0);
+    expect(doctor.stdout).toContain(`the daemon runs version ${SDK_VERSION}, this program is ${NEXT}; run: svc daemon restart`);
+    expect((await machine.svc("doctor")).out).not.toContain("svc daemon restart");
     const again = await machine.svc("upgrade", "--rollback");
     expect(again, again.err).toMatchObject({ code: 0, out: expect.stringContaining(`svc ${NEXT} is in the place of ${SDK_VERSION}`) });
   });

@@ -1,11 +1,12 @@
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { packAll } from "../../release/packages.mjs";
 import type { Registry } from "./registry.ts";
+import { type Edit, editTarball, fileOfTarball } from "./tarball.ts";
 
 const run = promisify(execFile);
 const MODULES = fileURLToPath(new URL("./registry/node_modules", import.meta.url));
@@ -29,51 +30,45 @@ export const packRelease = (target: string): Packed[] => packAll(target) as Pack
 /** The same packages as they would be in a later release: only their version differs. The cli comes last, with a catalogue of its own. */
 export function asVersion(packed: readonly Packed[], from: string, to: string, target: string, breakIt = false): Packed[] {
   mkdirSync(target, { recursive: true });
-  const work = mkdtempSync(join(target, "work-"));
   const made: Packed[] = [];
   for (const { name, file } of packed) {
-    rmSync(work, { recursive: true, force: true });
-    mkdirSync(work);
-    execFileSync("tar", ["-xzf", file, "-C", work]);
-    const folder = join(work, "package");
-    const pkg = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-    pkg.version = to;
-    for (const group of ["dependencies", "peerDependencies"])
-      for (const dependency of Object.keys(pkg[group] ?? {})) if (dependency.startsWith("@svc/")) pkg[group][dependency] = to;
-    writeFileSync(join(folder, "package.json"), JSON.stringify(pkg));
-    if (name === "@svc/sdk") replaceIn(join(folder, "dist"), `SDK_VERSION = "${from}"`, `SDK_VERSION = "${to}"`);
-    if (name === "@svc/cli") {
-      const catalog = JSON.parse(readFileSync(join(folder, "catalog.json"), "utf8"));
-      for (const entry of catalog.plugins) Object.assign(entry, { version: to, integrity: made.find((one) => one.name === entry.package)?.integrity });
-      writeFileSync(join(folder, "catalog.json"), JSON.stringify(catalog));
-      if (breakIt) replaceIn(join(folder, "dist/daemon"), "process.umask(", 'throw new Error("this release does not start"); process.umask(');
-    }
+    const edits: Edit[] = [
+      ["package/package.json", (text) => manifestAs(text, to)],
+      ...(name === "@svc/sdk" ? [[/^package\/dist\/[^/]+\.js$/, replacing(`SDK_VERSION = "${from}"`, `SDK_VERSION = "${to}"`)] as const] : []),
+      ...(name === "@svc/cli" ? [["package/catalog.json", (text: string) => catalogAs(text, to, made)] as const] : []),
+      ...(name === "@svc/cli" && breakIt
+        ? [[/^package\/dist\/daemon\/[^/]+\.js$/, replacing("process.umask(", 'throw new Error("this release does not start"); process.umask(')] as const]
+        : []),
+    ];
+    const bytes = editTarball(readFileSync(file), edits);
     const out = join(target, `${name.slice(1).replace("/", "-")}-${to}.tgz`);
-    execFileSync("tar", ["-czf", out, "-C", work, "package"]);
-    made.push({ name, file: out, integrity: integrityOf(out) });
+    writeFileSync(out, bytes);
+    made.push({ name, file: out, integrity: `sha512-${createHash("sha512").update(bytes).digest("base64")}` });
   }
   return made;
 }
 
-const integrityOf = (file: string): string => `sha512-${createHash("sha512").update(readFileSync(file)).digest("base64")}`;
-
-function replaceIn(folder: string, from: string, to: string): void {
-  let found = 0;
-  for (const name of readdirSync(folder).filter((one) => one.endsWith(".js"))) {
-    const file = join(folder, name);
-    const text = readFileSync(file, "utf8");
-    if (!text.includes(from)) continue;
-    found += 1;
-    writeFileSync(file, text.replace(from, to));
-  }
-  if (found === 0) throw new Error(`${from} stands nowhere in ${folder}`);
+function manifestAs(text: string, version: string): string {
+  const pkg = JSON.parse(text);
+  pkg.version = version;
+  for (const group of ["dependencies", "peerDependencies"])
+    for (const dependency of Object.keys(pkg[group] ?? {})) if (dependency.startsWith("@svc/")) pkg[group][dependency] = version;
+  return JSON.stringify(pkg);
 }
+
+function catalogAs(text: string, version: string, made: readonly Packed[]): string {
+  const catalog = JSON.parse(text);
+  for (const entry of catalog.plugins) Object.assign(entry, { version, integrity: made.find((one) => one.name === entry.package)?.integrity });
+  return JSON.stringify(catalog);
+}
+
+const replacing = (from: string, to: string) => (text: string) => text.replace(from, to);
 
 /** Publishes as `npm publish` does, one request each: npm itself takes a second for each of seventy. */
 export async function publish(registry: Registry, packed: readonly Packed[]): Promise<void> {
   for (const { name, file, integrity } of packed) {
     const bytes = readFileSync(file);
-    const manifest = JSON.parse(execFileSync("tar", ["-xzOf", file, "package/package.json"], { encoding: "utf8" }));
+    const manifest = JSON.parse(fileOfTarball(bytes, "package/package.json"));
     const tarball = `${name}-${manifest.version}.tgz`;
     const body = {
       _id: name,

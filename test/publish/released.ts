@@ -19,8 +19,6 @@ export interface Released {
   readonly address: string;
   /** A copy of its folder that nothing writes to, see `startRegistry`: a file that publishes more starts one of its own on a copy of it. */
   readonly folder: string;
-  /** The registry of npm's settings. */
-  readonly uplink: string;
   readonly packed: readonly Packed[];
 }
 
@@ -43,7 +41,7 @@ export default async function setup(project: TestProject): Promise<(() => Promis
     await publish(registry, packed);
     const untouched = join(home, "untouched");
     cpSync(folder, untouched, { recursive: true });
-    project.provide("released", { address: registry.address, folder: untouched, uplink, packed });
+    project.provide("released", { address: registry.address, folder: untouched, packed });
     return end;
   } catch (error) {
     await end();
