@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Trace } from "@svc/sdk";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { openShell, type Shell } from "../kit/svc.ts";
 import { type ModelServer, startModelServer } from "./model-server.ts";
 import { missing, PROGRAMS } from "./programs.ts";
@@ -26,7 +26,7 @@ describe.skipIf(skipped)("the daemon with real programs", () => {
     });
   });
   afterEach(async () => {
-    await shell.svc("daemon", "stop");
+    await shell.end();
     expect(server.refusals, "requests that the real API would refuse").toEqual([]);
     await server.close();
     expect(children(shell), "processes left behind").toEqual([]);
@@ -40,7 +40,8 @@ describe.skipIf(skipped)("the daemon with real programs", () => {
       agents: { ada: { name: "Ada", workspace: "./w", systemPrompt: "You are Ada.", billing: "api", ...agent } },
       tiers: {
         "cli-a": { command: PROGRAMS.claude, env: { CLAUDE_CONFIG_DIR: join(shell.folder, "claude") } },
-        "cli-b": { command: PROGRAMS.codex, env: { CODEX_HOME: join(shell.folder, "codex") } },
+        // At each start it runs a login shell: one without the settings of whoever runs the tests.
+        "cli-b": { command: PROGRAMS.codex, env: { CODEX_HOME: join(shell.folder, "codex"), HOME: join(shell.folder, "codex") } },
         "cli-c": { command: PROGRAMS.gemini, env: { GEMINI_CLI_HOME: shell.folder } },
       },
       ...rest,
@@ -100,14 +101,16 @@ describe.skipIf(skipped)("the daemon with real programs", () => {
   it("K28 asks on the command line what the program may do; a question that kill -9 interrupts is withdrawn, and asked anew by the resumed run", async () => {
     await start({ tier: "cli-a", permissionQuestions: "ask" });
     const first = task('CALL:Write:{"file_path":"note.txt","content":"asked words"} now').catch(() => undefined);
-    const open = async (other = "") => {
-      for (;;) {
-        const list = await shell.json<readonly { id: string }[]>("approval", "list");
-        const found = list.find(({ id }) => id !== other);
-        if (found !== undefined) return found.id;
-      }
-    };
+    const open = (other = "") =>
+      vi.waitFor(
+        async () => {
+          const { approvals } = await shell.ask<{ approvals: readonly { id: string }[] }>("/approvals?open=true&limit=1000");
+          return approvals.find(({ id }) => id !== other)?.id ?? Promise.reject(new Error("no question is open"));
+        },
+        { timeout: 60_000, interval: 100 },
+      );
     const before = await open();
+    expect(await shell.json("approval", "list")).toMatchObject([{ id: before }]);
     process.kill(shell.pid(), "SIGKILL");
     await first;
     expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
@@ -128,8 +131,11 @@ describe.skipIf(skipped)("the daemon with real programs", () => {
         ...shell.config(),
         agents: { ada: { ...(shell.config().agents as { ada: object }).ada, tier, ...(tier === "cli-c" ? { model: "gemini-2.5-flash" } : {}) } },
       });
-      await shell.svc("daemon", "stop");
-      expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+      // It has just been started with the first.
+      if (tier !== "cli-a") {
+        await shell.svc("daemon", "stop");
+        expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+      }
       const answer = await task(tier === "local" ? "what can you do" : `hello ${tier}`);
       expect(answer, tier).toMatchObject({ ok: true });
       expect(answer.reply).toContain(tier === "local" ? "holds no text files" : `hello ${tier}`);
@@ -159,7 +165,7 @@ describe.skipIf(skipped)("the daemon with real programs", () => {
     for (let turn = 1; turn <= 45; turn++) {
       const answer = await task(`turn ${turn}`);
       expect(answer, `turn ${turn}`).toMatchObject({ ok: true });
-      sessions.push((await shell.json<Trace>("trace", "show", answer.taskId)).sessionId);
+      sessions.push((await shell.ask<Trace>(`/traces/${answer.taskId}`)).sessionId);
     }
     expect(new Set(sessions.slice(0, 40)).size).toBe(1);
     expect(new Set(sessions.slice(40)).size).toBe(1);
@@ -179,8 +185,8 @@ describe.skipIf(skipped)("the daemon with real programs", () => {
     expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
     expect(children(shell).filter((pid) => before.includes(pid))).toEqual([]);
     // The message was not answered, so it runs again.
-    const [again] = await shell.json<Trace[]>("trace", "list");
-    await cancel(again?.id ?? "");
+    const { traces } = await shell.ask<{ traces: Trace[] }>("/traces?limit=1");
+    await cancel(traces[0]?.id ?? "");
   });
 
   it("RUN-01 a hundred cancelled runs leave no process", async () => {
