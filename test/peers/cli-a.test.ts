@@ -25,22 +25,19 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
     expect(stage.server.refusals, "requests that the real API would refuse").toEqual([]);
   });
 
-  it("streams an answer with session, model and the tokens of the turn", async () => {
-    const events = await stage.run("hello there", { settings: api, model: "claude-sonnet-test" });
+  it("streams an answer with session, model and the tokens of the turn; sends the agent's words as a part of the system prompt", async () => {
+    const [system, layers] = ["You are Ada, supervisor of the gate.", [{ name: "rules", priority: 1, text: "Be brief." }]];
+    const events = await stage.run("hello there", { settings: api, model: "claude-sonnet-test", system, layers });
     expect(events.filter(({ type }) => type === "text").length).toBeGreaterThan(1);
-    expect(answerOf(events)).toBe("ECHO: hello there");
+    expect(answerOf(events)).toBe("ECHO: Be brief.\n\nhello there");
     expect(first(events, "session")?.id).toMatch(/^[0-9a-f-]{36}$/);
     expect(first(events, "usage")).toMatchObject({ model: "claude-sonnet-test", usage: { output: expect.any(Number) } });
     expect(first(events, "usage")?.usage.cacheCreate).toBeGreaterThan(0);
-    expect(stage.server.requests.find(({ api }) => api === "messages")?.body.model).toBe("claude-sonnet-test");
-    expect(stage.processes()).toEqual([]);
-  });
-
-  it("sends the agent's words as a part of the system prompt, and less than 6 KB of our own", async () => {
-    await stage.run("hello", { settings: api, system: "You are Ada, supervisor of the gate.", layers: [{ name: "rules", priority: 1, text: "Be brief." }] });
     const body = stage.server.requests.find(({ api }) => api === "messages")?.body;
-    expect(JSON.stringify(body?.system)).toContain("You are Ada, supervisor of the gate.");
-    expect(stage.server.requests.at(-1)?.conversation?.prompt).toBe("Be brief.\n\nhello");
+    expect(body?.model).toBe("claude-sonnet-test");
+    expect(JSON.stringify(body?.system)).toContain(system);
+    expect(stage.server.requests.at(-1)?.conversation?.prompt).toBe("Be brief.\n\nhello there");
+    expect(stage.processes()).toEqual([]);
   });
 
   it("tells the tool calls as steps with summaries", async () => {
