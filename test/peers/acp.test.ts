@@ -91,7 +91,7 @@ describe.each(SUBJECTS)("acp on $name", ({ program, config, writes, asks = write
       expect(events.filter((event) => event.type === "step" && event.step.phase === "end").length).toBeGreaterThan(0);
     });
 
-    it("keeps the session in a warm process, and tells it nothing twice", async () => {
+    it("keeps the session in a warm process, and tells it nothing twice; goes on there after a request that the vendor refuses", async () => {
       const settings = { ...api, persistentProcess: true };
       const session = first(await stage.run("one", { settings, system: "You are Dan." }), "session")?.id as string;
       const kept = stage.processes();
@@ -100,10 +100,6 @@ describe.each(SUBJECTS)("acp on $name", ({ program, config, writes, asks = write
       expect(answerOf(again)).not.toContain("You are Dan.");
       expect(stage.processes()).toEqual(kept);
       expect(kept.length).toBeGreaterThan(0);
-    });
-
-    it("tells a request that the vendor refuses, and goes on", async () => {
-      const settings = { ...api, persistentProcess: true };
       const failed = await stage.run("FAIL:400", { settings });
       expect(failed.at(-1)).toMatchObject({ type: "error", kind: "request" });
       expect(answerOf(await stage.run("hello again", { settings }))).toContain("hello again");
