@@ -32,3 +32,8 @@ export async function views(page: Page, name: string, look: (view: View) => Prom
       if (process.env.SVC_UI_SHOTS !== undefined) await page.screenshot({ path: join(shots(), `${name}-${width}-${theme}.png`) });
     }
 }
+
+/** Takes the pictures of `views` where they are wanted; else nothing is drawn. */
+export async function pictures(page: Page, name: string): Promise<void> {
+  if (process.env.SVC_UI_SHOTS !== undefined) await views(page, name, async () => undefined);
+}
