@@ -34,9 +34,7 @@ beforeAll(async () => {
   };
   nodes = { n1: await start("n1"), n2: await start("n2") };
   server.sql(`CREATE TABLE ${schema}.written (at timestamptz DEFAULT now())`);
-  server.sql(
-    `CREATE FUNCTION ${schema}.note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO ${schema}.written DEFAULT VALUES; RETURN NULL; END'`,
-  );
+  server.sql(`CREATE FUNCTION ${schema}.note() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN INSERT INTO ${schema}.written DEFAULT VALUES; RETURN NULL; END'`);
   server.sql(`CREATE TRIGGER noted AFTER INSERT OR UPDATE OR DELETE ON ${schema}.live FOR EACH ROW EXECUTE FUNCTION ${schema}.note()`);
 });
 /** Of the test that runs: what it sends is not what an earlier one sent. */
