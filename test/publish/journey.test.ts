@@ -5,11 +5,12 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import type { PluginStatus } from "@svc/kernel";
 import type { ChannelFarEnd } from "@svc/sdk/testing";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, inject, it, vi } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 import { type Registry, registryMissing, startRegistry } from "./registry.ts";
+import type { Released } from "./released.ts";
 
 const run = promisify(execFile);
 const missing = registryMissing();
@@ -28,8 +29,7 @@ afterEach(async () => {
 /** A home of its own, whose npm knows our registry alone; nothing of this machine's settings. */
 async function stage(): Promise<{ home: string; env: Record<string, string>; npm: (cwd: string, ...args: string[]) => Promise<string>; registry: Registry }> {
   const home = await temporaryFolder();
-  const { stdout: uplink } = await run("npm", ["config", "get", "registry"]);
-  const registry = await startRegistry(join(home, "registry"), uplink.trim());
+  const registry = await startRegistry(join(home, "registry"), (inject("released") as Released).address);
   ends.push(registry.stop);
   writeFileSync(join(home, ".npmrc"), `registry=${registry.address}\n${registry.address.slice("http:".length)}:_authToken=anyone\nupdate-notifier=false\n`);
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_/i.test(name)) as [string, string][]);
