@@ -48,8 +48,14 @@ export async function ask(
 }
 
 /** The version in a program's words; rejects, with its last words, when it has failed. */
-export async function versionOf(spawn: Spawn, program: string, args: readonly string[], cwd: string): Promise<string> {
-  const { code, stdout, stderr } = await ask(spawn, program, [...args, "--version"], { cwd });
+export async function versionOf(
+  spawn: Spawn,
+  program: string,
+  args: readonly string[],
+  cwd: string,
+  env: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const { code, stdout, stderr } = await ask(spawn, program, [...args, "--version"], { cwd, env });
   if (code !== 0) throw new Error(`${program} --version failed: ${stderr.slice(0, 200)}`);
   return stdout;
 }
@@ -62,6 +68,8 @@ export interface ProgramProbe {
   readonly agent?: Agent | undefined;
   /** Throws when the program is missing. */
   find(): Executable;
+  /** Variables of the program when it is asked for its version. */
+  readonly env?: Readonly<Record<string, string>>;
   /** The release that the tests run, and the warning for another one. */
   readonly tested: string;
   readonly otherwise?: string;
@@ -85,7 +93,7 @@ export function probeProgram(probe: ProgramProbe): Promise<{ readonly ok: boolea
   return probeEngine({
     async installed() {
       const program = probe.find();
-      const version = await versionOf(spawn, program.file, program.args, tmpdir());
+      const version = await versionOf(spawn, program.file, program.args, tmpdir(), probe.env);
       const other = version.split(/\s+/).includes(tested) ? "" : ` (tested with ${tested}${otherwise})`;
       return [`${program.args.at(-1) ?? program.file} ${version}${other}`, (await probe.describe?.(program)) ?? ""].filter(Boolean).join("; ");
     },

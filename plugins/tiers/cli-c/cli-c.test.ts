@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Spawn } from "@svc/sdk";
 import { createFakeContext, readRecording, replayTier } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import plugin from "./index.ts";
@@ -37,4 +38,17 @@ it("FAULT-27 the probe says why the program cannot be used", async () => {
     ok: false,
     detail: expect.stringMatching(/'\/no\/such\/program' was not found.*; install .* tiers\.cli-c\.command/),
   });
+});
+
+it("the probe asks for the version without a second process of the program", async () => {
+  const asked: unknown[] = [];
+  const spawn: Spawn = (_command, args, { env }) => {
+    asked.push([args.at(-1), env]);
+    const ended = Promise.resolve({ code: 0, signal: null, stdout: "9.9.9\n", stderr: "", truncated: false });
+    return { pid: 1, started: Promise.resolve(), ended, write: async () => {}, closeStdin: () => {}, stop: async () => {} };
+  };
+  const context = createFakeContext(plugin as never, { ...given, spawn });
+  plugin.setup(context as never);
+  expect(await context.registered.tiers[0]?.probe?.()).toMatchObject({ ok: true, detail: expect.stringContaining("9.9.9") });
+  expect(asked).toEqual([["--version", { GEMINI_CLI_NO_RELAUNCH: "true" }]]);
 });

@@ -2,8 +2,8 @@ import type { ProgramSection, ProgramSettings } from "@svc/sdk";
 import { type EngineEnvironment, engineEnvironment, extraCertificates, type KeyRelays, proxyFor, type ReadVariable } from "@svc/sdk/engine";
 import { KEYS, PASSED, VENDOR } from "./variables.ts";
 
-/** Without the first it starts a second process of itself that no signal reaches. */
-const FIXED = { GEMINI_CLI_NO_RELAUNCH: "true" } as const;
+/** Variables of the program whatever it is asked. Without the first it starts a second process of itself, which takes a second and no signal reaches. */
+export const FIXED = { GEMINI_CLI_NO_RELAUNCH: "true" } as const;
 const KEY = "GEMINI_API_KEY";
 const PATHS = ["/v1beta", "/v1", "/v1alpha"];
 

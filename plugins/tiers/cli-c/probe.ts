@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent, PluginContext, ProgramSection } from "@svc/sdk";
 import { probeProgram } from "@svc/sdk/engine";
-import { environmentOf } from "./launch.ts";
+import { environmentOf, FIXED } from "./launch.ts";
 import { findProgram } from "./program.ts";
 import { VENDOR } from "./variables.ts";
 
@@ -18,6 +18,7 @@ export function probe(ctx: PluginContext<ProgramSection>, agent?: Agent): Promis
     section: ctx.config,
     read,
     agent,
+    env: FIXED,
     tested: TESTED,
     find: () => findProgram(ctx.config.command ?? "gemini", ctx.env("PATH") ?? ""),
     environment: ({ id }, settings) => environmentOf(id, settings, ctx.config, read),
