@@ -1,5 +1,5 @@
 import type { Browser, Page } from "playwright-core";
-import { beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it, onTestFailed } from "vitest";
 import { svcIn } from "../rules/auth.harness.ts";
 import { NO_BROWSER, openBrowser } from "./kit/browser.ts";
 import { type Dashboard, startDashboard } from "./kit/dashboard.ts";
@@ -106,6 +106,8 @@ describe.skipIf(NO_BROWSER !== undefined)("the page of what happens now", { time
         }),
     );
     const { taskId } = await say("home-butler", "a new one");
+    // Where this fails, the next attempt finds no card of this one.
+    onTestFailed(() => at.api("POST", `/api/tasks/${taskId}/stop`));
     expect(await said).toEqual({ pointer: 0, key: 1 });
     await page.getByRole("dialog", { name: "Stop this task?" }).getByRole("button", { name: "Stop" }).press("Enter");
     await page.locator(`[data-task="${taskId}"] .kit-glyph-cancelled`).first().waitFor();

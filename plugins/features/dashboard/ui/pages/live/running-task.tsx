@@ -1,4 +1,4 @@
-import { type MouseEvent, useState } from "react";
+import { type MouseEvent, useEffect, useRef } from "react";
 import { useWriting } from "../../data/me.ts";
 import { request } from "../../data/request.ts";
 import { Link, navigate } from "../../data/router.tsx";
@@ -43,15 +43,22 @@ export function RunningTask({
   onTalk(agent: string): void;
 }) {
   const writing = useWriting();
-  const [since] = useState(() => new Map<string, number>());
+  const settling = useRef({ shown: "", at: 0 });
   const { id, agent, state, channel, chat, sender, startedAt, text } = task;
   const ended = endedAt !== undefined;
   // A control that has just come under the pointer does not take the click that was meant for what was there before.
   const changed = `${ended} ${stopping}`;
-  if (!since.has(changed)) since.set(changed, performance.now());
+  useEffect(() => {
+    // From the frame on in which it can be seen: a busy machine draws it long after it was made.
+    const frame = requestAnimationFrame(() => {
+      settling.current = { shown: changed, at: performance.now() };
+    });
+    return () => cancelAnimationFrame(frame);
+  }, [changed]);
   const ignoreEarly = (event: MouseEvent) => {
     // A click without a count comes from a key, or from what speaks for the person: it was meant for the control that has the focus.
-    if (event.detail === 0 || performance.now() - (since.get(changed) ?? 0) > SETTLE_MS) return;
+    const { shown, at } = settling.current;
+    if (event.detail === 0 || (shown === changed && performance.now() - at > SETTLE_MS)) return;
     event.preventDefault();
     event.stopPropagation();
   };
