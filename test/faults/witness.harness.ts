@@ -113,6 +113,14 @@ export async function createWitness(folder: string, chats: number, config: objec
     }
   }
 
+  /** The trace of a task, waited for until it is no longer in flight: another daemon on the store may be at work on it. */
+  async function endedOf(port: number, taskId: string) {
+    for (const since = performance.now(); ; await pause(50)) {
+      const found = await ask<Trace>(port, `/traces/${taskId}`);
+      if (found.body.status !== "in-flight" || performance.now() - since > PATIENCE_MS) return found;
+    }
+  }
+
   async function sendToAny(any: () => DaemonProcess | undefined, stop: () => boolean, pauseMs = 0): Promise<void> {
     const sender = async (way: Way, chat: string) => {
       for (let failed = 0; !stop(); ) {
@@ -188,7 +196,7 @@ export async function createWitness(folder: string, chats: number, config: objec
           const { taskId = "", key } = message;
           const again = await handIn(daemon.port, message);
           if (!again.duplicate || again.taskId !== taskId) wrong.push(`${key}: sent again, it became ${again.taskId} beside ${taskId}`);
-          const found = await ask<Trace>(daemon.port, `/traces/${taskId}`);
+          const found = await endedOf(daemon.port, taskId);
           const { id, status, attempts, response, error } = found.body;
           if (found.status === 200)
             ended.set(id, { id, status, attempts, ...(response === undefined ? {} : { response }), ...(error === undefined ? {} : { error }) });
