@@ -1,11 +1,12 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { drainNode } from "../../plugins/stores/postgres/status.ts";
 import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts";
-import { ask, type DaemonProcess, endDaemons, handOver, startDaemon, writeConfig } from "./daemon.harness.ts";
+import { ask, type DaemonProcess, endDaemons, handOver } from "./daemon.harness.ts";
+import { nodesBelow } from "./nodes.harness.ts";
 
 const PATIENCE = { timeout: 40_000, interval: 100 };
 
@@ -29,13 +30,19 @@ let folder: string;
 let store: { readonly url: string; readonly schema: string };
 let sent = 0;
 let conversations = 0;
-/** The daemons that run. */
-const up = new Map<string, DaemonProcess>();
+/** The daemon of that name, on the schema that both share. */
+let nodeOf: (id: string) => Promise<DaemonProcess>;
 beforeAll(async () => {
   if (NO_POSTGRES !== undefined) return;
   server = await startPostgres();
   store = server.schema();
   folder = await mkdtemp(join(tmpdir(), "svc-sessions-"));
+  nodeOf = nodesBelow(folder, {
+    agents: Object.fromEntries(["native", "anywhere"].map((tier) => [tier, { name: tier, workspace: "./w", tier, maxConcurrent: 2, queueMode: "followup" }])),
+    plugins: ["native.mjs", "anywhere.mjs"].map((file) => join(import.meta.dirname, file)),
+    shutdown: { drainTimeoutSeconds: 1 },
+    store,
+  });
 });
 beforeEach(() => rmSync(join(folder, "hold"), { force: true }));
 afterAll(async () => {
@@ -43,25 +50,6 @@ afterAll(async () => {
   await server?.stop();
   if (folder !== undefined) await rm(folder, { recursive: true, maxRetries: 5 });
 });
-
-/** The daemon of that name, with a folder of its own, on the schema that both share; started where it does not run. */
-async function nodeOf(id: string): Promise<DaemonProcess> {
-  const running = up.get(id);
-  if (running !== undefined) return running;
-  const own = join(folder, id);
-  mkdirSync(own, { recursive: true });
-  writeConfig(own, {
-    node: { id, name: id, bind: "127.0.0.1:0", defaultAgent: "native" },
-    agents: Object.fromEntries(["native", "anywhere"].map((tier) => [tier, { name: tier, workspace: "./w", tier, maxConcurrent: 2, queueMode: "followup" }])),
-    plugins: ["native.mjs", "anywhere.mjs"].map((file) => join(import.meta.dirname, file)),
-    shutdown: { drainTimeoutSeconds: 1 },
-    store,
-  });
-  const daemon = await startDaemon(own, { env: { SVC_TEST_LEDGER: join(folder, "ledger") } });
-  up.set(id, daemon);
-  void daemon.ended.then(() => up.delete(id));
-  return daemon;
-}
 
 const noted = (taskId: string): Noted[] => {
   const lines = readFileSync(join(folder, "ledger"), { encoding: "utf8", flag: "a+" }).split("\n").filter(Boolean);

@@ -43,32 +43,35 @@ export interface Nodes {
   close(): Promise<void>;
 }
 
+/** Daemons by name, each in a folder of its own with that configuration and a common ledger; one that is asked for is started where it does not run. */
+export function nodesBelow(folder: string, config: { readonly agents: object; readonly [section: string]: unknown }): (id: string) => Promise<DaemonProcess> {
+  const up = new Map<string, DaemonProcess>();
+  return async (id) => {
+    const running = up.get(id);
+    if (running !== undefined) return running;
+    const own = join(folder, id);
+    mkdirSync(own, { recursive: true });
+    writeConfig(own, { node: { id, name: id, bind: "127.0.0.1:0", defaultAgent: Object.keys(config.agents)[0] }, ...config });
+    const daemon = await startDaemon(own, { env: { SVC_TEST_LEDGER: join(folder, "ledger") } });
+    up.set(id, daemon);
+    void daemon.ended.then(() => up.delete(id));
+    return daemon;
+  };
+}
+
 /** Starts the server; the daemons when they are asked for. */
 export async function startNodes(): Promise<Nodes> {
   const server = await startPostgres();
   const store = server.schema();
   const folder = await mkdtemp(join(tmpdir(), "svc-nodes-"));
-  const up = new Map<string, DaemonProcess>();
   let sent = 0;
-
-  async function node(id: string): Promise<DaemonProcess> {
-    const running = up.get(id);
-    if (running !== undefined) return running;
-    const own = join(folder, id);
-    mkdirSync(own, { recursive: true });
-    const held = { name: "Held", workspace: "./w", tier: "held", maxConcurrent: 2, queueMode: "followup" };
-    writeConfig(own, {
-      node: { id, name: id, bind: "127.0.0.1:0", defaultAgent: "held" },
-      agents: { held, collects: { ...held, queueMode: "collect" } },
-      plugins: [join(import.meta.dirname, "held.mjs")],
-      shutdown: { drainTimeoutSeconds: 1 },
-      store,
-    });
-    const daemon = await startDaemon(own, { env: { SVC_TEST_LEDGER: join(folder, "ledger") } });
-    up.set(id, daemon);
-    void daemon.ended.then(() => up.delete(id));
-    return daemon;
-  }
+  const held = { name: "Held", workspace: "./w", tier: "held", maxConcurrent: 2, queueMode: "followup" };
+  const node = nodesBelow(folder, {
+    agents: { held, collects: { ...held, queueMode: "collect" } },
+    plugins: [join(import.meta.dirname, "held.mjs")],
+    shutdown: { drainTimeoutSeconds: 1 },
+    store,
+  });
 
   const noted = (): Noted[] => {
     try {
