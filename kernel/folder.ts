@@ -2,5 +2,5 @@
 
 export { timesOf } from "./base/calendar/times.ts";
 export { loadEnvironment } from "./base/config-text/environment.ts";
-export { lockHolder, tryLock } from "./base/folder-lock.ts";
+export { lockHolder, requireUnheld, tryLock } from "./base/folder-lock.ts";
 export { createFolder } from "./capabilities/files/files.ts";

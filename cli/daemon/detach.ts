@@ -56,6 +56,8 @@ export function ownProgram(): string {
 export async function launch(cli: Cli, flags: readonly string[]): Promise<DaemonNote | undefined> {
   requireRestored(cli);
   if (!existsSync(cli.file)) throw fail("SVC_CLI_NO_CONFIG", { file: cli.file });
+  const { requireUnheld } = await import("@svc/kernel/folder");
+  requireUnheld(cli.dataFolder);
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
   const errors = openSync(`${cli.logFile}.start`, "w", 0o600);
   const program = ownProgram();

@@ -114,6 +114,12 @@ export function lockHolder(folder: string): LockHolder | undefined {
   return record && { pid: record.pid, startedAt: record.startedAt };
 }
 
+/** Throws `SVC_DAEMON_RUNNING` while a live process holds `folder`. */
+export function requireUnheld(folder: string): void {
+  const holder = lockHolder(folder);
+  if (holder !== undefined) throw fail("SVC_DAEMON_RUNNING", { pid: holder.pid, folder });
+}
+
 /**
  * Calls `write`, with which a start begins to write into the data folder `folder`. On a full disk the store's ballast is given up for it, unless a
  * daemon runs there. Throws `SVC_FOLDER_FULL` when there is no room even so, and `SVC_DAEMON_RUNNING`.
@@ -126,8 +132,7 @@ export function withRoom<T>(folder: string, write: () => T): T {
     if (codeOf(error) !== "ENOSPC" && codeOf(error) !== "EDQUOT") throw error;
     // A quota, or the number of files, was used up while the disk has bytes left.
     if (giveUpBallast(folder)) return withRoom(folder, write);
-    const holder = lockHolder(folder);
-    if (holder !== undefined) throw fail("SVC_DAEMON_RUNNING", { pid: holder.pid, folder });
+    requireUnheld(folder);
     throw fail("SVC_FOLDER_FULL", { folder, cause: error });
   }
 }

@@ -93,11 +93,15 @@ describe("a first day with svc", () => {
 
   it("FAULT-71 a second daemon on the same folder exits 75 naming the first one's pid", async () => {
     const shell = echo();
+    // The first words of the one that runs stay: the second is not started to find the folder locked.
+    const words = join(shell.folder, ".svc/daemon.log.start");
+    writeFileSync(words, "of the first");
     for (const flags of [[], ["--foreground"]]) {
       const second = await shell.svc("daemon", "start", ...flags);
       expect(second.code).toBe(75);
       expect(second.err).toContain(String(shell.pid()));
     }
+    expect(readFileSync(words, "utf8")).toBe("of the first");
     expect((await shell.svc("daemon", "status")).code).toBe(0);
   });
 });
