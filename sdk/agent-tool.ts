@@ -9,14 +9,15 @@ export interface AgentTool {
   readonly input: ObjectSchema;
   /** The action that it runs: the name by which traces and `toolUseRequired` know it. */
   readonly action?: string;
-  /** Which agents have the tool; default all. For any other agent the tool does not exist. Throwing counts as false. */
+  /** Which agents have the tool; default all. For any other agent the tool does not exist. Throwing counts as false, and as a failure of the plugin. */
   for?(agent: string): boolean | Promise<boolean>;
   run(input: Record<string, unknown>, call: ToolCall): Promise<string>;
 }
 
 /**
  * Tools that come and go, or differ from agent to agent: `tools` is called at each listing, and at each call of a tool that no plugin provides by
- * itself. A set that throws, or takes longer than 2 s, counts as empty. Not for isolated plugins.
+ * itself. A set that throws, or takes longer than 2 s, counts as empty, and what cannot be used as a tool is left out; both are logged, and counted
+ * as failures of the plugin. Not for isolated plugins.
  */
 export interface AgentToolSet {
   readonly name: string;

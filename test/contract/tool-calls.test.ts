@@ -1,13 +1,15 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { definePlugin, type Plugin, type ToolCall } from "@svc/sdk";
 import { expect, it, vi } from "vitest";
 import { runIsolated } from "../faults/isolation.harness.ts";
-import { baseOf, post, runKernel } from "../kit/kernel.ts";
+import { baseOf, post, type RunOptions, runKernel, temporaryFolder } from "../kit/kernel.ts";
 import { scriptedTier } from "../kit/scripted.ts";
 
 const PATIENCE = { timeout: 20_000, interval: 20 };
 
 /** Two agents, and a tool of agent `a` that answers who called it. */
-async function withTool(abilities: object = {}) {
+async function withTool(abilities: object = {}, options: RunOptions = {}) {
   const tier = scriptedTier("scripted", abilities);
   const tool = definePlugin({
     kind: "feature",
@@ -29,12 +31,13 @@ async function withTool(abilities: object = {}) {
         run: describe,
       });
       const named = (name: string) => ({ name, description: "d", input: { type: "object" as const }, run: describe });
-      ctx.provide.toolset({ name: "some", tools: (agent) => (agent === "a" ? [named("who"), named("extra")] : []) });
+      const unusable = [null, { ...named("odd"), input: undefined }, named(7 as never)] as never[];
+      ctx.provide.toolset({ name: "some", tools: (agent) => (agent === "a" ? [named("who"), ...unusable, named("extra")] : []) });
       ctx.provide.toolset({ name: "broken", tools: () => Promise.reject(new Error("no idea")) });
     },
   });
   const agents = { a: { name: "A", workspace: "./w", tier: "scripted" }, b: { name: "B", workspace: "./v", tier: "scripted" } };
-  const running = await runKernel({ tier, listen: true, inline: [tool as Plugin<never>], config: { agents } });
+  const running = await runKernel({ tier, listen: true, inline: [tool as Plugin<never>], config: { agents }, ...options });
   const base = baseOf(running.kernel);
   return {
     ...running,
@@ -106,6 +109,16 @@ it("a tool for some agents is listed for and run by these alone; one that cannot
   expect(await call({}, "a", "unsure")).toEqual({ status: 404, code: "SVC_TOOL_UNKNOWN" });
   expect(await call({}, "a", "extra")).toEqual({ agent: "a" });
   expect(await call({}, "b", "extra")).toEqual({ status: 404, code: "SVC_TOOL_UNKNOWN" });
+});
+
+it("what a set offers that is no tool is left out, and counts against its plugin, as does what throws", async () => {
+  const destination = join(await temporaryFolder(), "log");
+  const { kernel, names } = await withTool({}, { log: { destination } });
+  expect(await names("a")).toEqual(["who", "mine", "extra"]);
+  expect(kernel.health().plugins.find(({ id }) => id === "feature-who")).toMatchObject({ failures: 5 });
+  const logged = () => readFileSync(destination, "utf8").split("\n");
+  for (const words of ["tool unsure for", "no idea", "tools of broken", "tools of some", "a tool 'odd'", "a tool that cannot be used: "])
+    await vi.waitFor(() => expect(logged().filter((line) => line.includes("feature-who") && line.includes(words))).not.toEqual([]), PATIENCE);
 });
 
 it("a tool of an isolated plugin knows the same of its caller and of its agents", async () => {

@@ -104,7 +104,7 @@ export function buildRuntime({ assembly, store, work = assembly.parts.work, http
   const tasks = tasksOf(pipeline);
   const actions = parts.actions.createActions({ store: core, bus, log: log.child("actions"), now, live, task: (id) => pipeline.tasks.record(id), failed });
   const tools = lazily<KernelTools>({ list: true, run: true, caller: true }, async () =>
-    (await parts.actions.tools()).createTools({ tasks: pipeline.tasks, records: core.collection(TRACES), bus, live }),
+    (await parts.actions.tools()).createTools({ tasks: pipeline.tasks, records: core.collection(TRACES), bus, live, failed }),
   );
   const traces = createTraces(core, (id) => pipeline.tasks.get(id)?.record);
   const capabilities = createCapabilities(

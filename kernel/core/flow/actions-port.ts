@@ -24,6 +24,8 @@ export interface ToolDeps {
   readonly records: Pick<Collection<TaskRecord>, "get">;
   readonly bus: Pick<Bus, "within">;
   live(): Live;
+  /** Counts a failure against the plugin. */
+  failed(scope: Scope, what: string, error: unknown): void;
 }
 
 /** The running task that a call is part of, and the fields inherited from it; only `autonomy` for a task unknown to the tables. */
