@@ -154,7 +154,9 @@ describe("svc schedule and svc cron with a daemon", { timeout: 120_000 }, () => 
     await ran("hello", "ok", 1);
     for (const runs of [1, 2, 3]) await ran("bad", "failed", runs);
     await vi.waitFor(() => expect(jobs()["bad"]).toMatchObject({ enabled: false }), { timeout: 20_000 });
-    expect((await lines(shell).svc("cron", "show", "bad")).out).toMatch(/off after three failures[\s\S]*Command: echo broken; exit 4[\s\S]*exit status 4/);
+    // The file is written a moment before it is in force.
+    const shown = async () => (await lines(shell).svc("cron", "show", "bad")).out;
+    await expect.poll(shown).toMatch(/off after three failures[\s\S]*Command: echo broken; exit 4[\s\S]*exit status 4/);
     expect(await lines(shell).svc("cron", "show", "nowhere")).toMatchObject({ code: 1, err: expect.stringContaining("There is no job 'nowhere'") });
     expect(await lines(shell).svc("cron", "run", "nowhere")).toMatchObject({ code: 1, err: expect.stringContaining("There is no job 'nowhere'") });
     await lines(shell).svc("schedule", "remove", "bad");

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readPhrase, splitPhrase } from "./phrase.ts";
 import { momentIn } from "./phrase-once.ts";
-import { understand } from "./understand.ts";
+import { inZone, understand } from "./understand.ts";
 
 const refusal = (phrase: string): { code?: string; message: string } => {
   try {
@@ -146,5 +146,10 @@ describe("phrases that are refused, with what was understood", () => {
       words: "at 09:00 every day, Europe/Berlin",
       next: [now],
     });
+  });
+
+  it("tells the hour that comes twice apart by its offset", () => {
+    const times = ["2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"].map((time) => inZone(new Date(time), "Europe/Berlin"));
+    expect(times).toEqual(["Sun, 25 Oct 2026, 02:30 GMT+2", "Sun, 25 Oct 2026, 02:30 GMT+1"]);
   });
 });

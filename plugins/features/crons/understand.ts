@@ -27,7 +27,7 @@ export async function understand(
   return { expression, timezone, words: named === undefined ? `${words}, ${timezone}` : words, next: times };
 }
 
-/** A time as people read it, on the clocks of a zone: `Mon, 23 Nov 2026, 09:00`. */
+/** A time as people read it, on the clocks of a zone: `Mon, 23 Nov 2026, 09:00 GMT+2`. An hour that comes twice is told apart by the offset. */
 export const inZone = (time: Date, timezone: string): string =>
   new Intl.DateTimeFormat("en-GB", {
     timeZone: timezone,
@@ -37,6 +37,7 @@ export const inZone = (time: Date, timezone: string): string =>
     year: "numeric",
     hour: "2-digit",
     minute: "2-digit",
+    timeZoneName: "shortOffset",
   }).format(time);
 
 /** A phrase that comes once is told apart from one that says nothing. */
