@@ -2,8 +2,8 @@ import { mkdirSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
-import { ask, type DaemonProcess, endDaemons, startDaemon, writeConfig } from "../faults/daemon.harness.ts";
+import { afterAll, afterEach } from "vitest";
+import { ask, type DaemonProcess, startDaemon, writeConfig } from "../faults/daemon.harness.ts";
 import { type ForgeA, startForgeA } from "../kit/forge-a/server.ts";
 import type { ForgeComment, ForgePlace } from "../kit/forge-server.ts";
 import { freePort } from "../kit/free-port.ts";
@@ -26,24 +26,44 @@ export interface World {
   decisions(): Promise<readonly { readonly url: string; readonly agents: readonly string[]; readonly reason?: string; readonly via: string }[]>;
   /** Comments of agents at a place, without their hidden signature. */
   answers(place: ForgePlace): readonly (ForgeComment & { readonly words: string })[];
+  /** Resolves when all that was told is done. */
+  idle(): Promise<void>;
+  close(): Promise<void>;
 }
 
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  await endDaemons();
+const open: World[] = [];
+let shared: World | undefined;
+const closeShared = async () => {
+  await shared?.close();
+  shared = undefined;
+};
+afterEach(async ({ task }) => {
   for (const one of open.splice(0)) await one.close();
+  if (task.result?.state === "fail") await closeShared();
 });
+afterAll(closeShared);
+
+/** The one of the tests that need no other: its daemon runs, and each test has an issue of its own. After a failure there is a new one. */
+export async function sharedWorld(): Promise<World> {
+  const world = shared ?? (await makeWorld());
+  if (shared === undefined) await world.start();
+  shared = world;
+  const issue = world.far.open("ada", PROJECT, "issue", { title: "It breaks" });
+  await world.idle();
+  return { ...world, issue };
+}
+
+/** For one test; it ends with it. */
+export async function createWorld(): Promise<World> {
+  const world = await makeWorld();
+  open.push(world);
+  return world;
+}
 
 /** Anna has a token of her own, Bert answers by the common one; Ada may write, Rita report, Mallory nothing. */
-export async function createWorld(): Promise<World> {
+async function makeWorld(): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), "svc-forge-a-"));
   const far = await startForgeA();
-  open.push({
-    async close() {
-      await far.close();
-      await rm(folder, { recursive: true, force: true });
-    },
-  });
   for (const login of ["ada", "rita", "mallory"]) far.addUser(login);
   for (const login of ["anna", "svc", "ci-bot"]) far.addUser(login, { bot: true });
   far.addToken(ANNA, "anna");
@@ -100,6 +120,18 @@ export async function createWorld(): Promise<World> {
         .comments(place)
         .filter(({ by }) => by === "anna" || by === "svc")
         .map((comment) => ({ ...comment, words: comment.text.replace(/\n<!-- svc1 .* -->$/, "") })),
+    async idle() {
+      await far.hooks.settled();
+      await until(async () => {
+        const { forges } = (await ask<{ forges: { waiting: number; runs: unknown[] }[] }>(world.daemon().port, "/forges")).body;
+        return forges.every(({ waiting, runs }) => waiting === 0 && runs.length === 0);
+      });
+    },
+    async close() {
+      await running?.kill("SIGKILL");
+      await far.close();
+      await rm(folder, { recursive: true, force: true });
+    },
   };
   return world;
 }

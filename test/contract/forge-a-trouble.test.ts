@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ask } from "../faults/daemon.harness.ts";
-import { ANNA, COMMON, createWorld, SECRET, until, type World } from "./forge-a-daemon.harness.ts";
+import { ANNA, COMMON, createWorld, SECRET, sharedWorld, until, type World } from "./forge-a-daemon.harness.ts";
 
 const LONG = 60_000;
 
@@ -11,9 +11,8 @@ const answered = (world: World, place = world.issue, count = 1) =>
   until(() => world.answers(place).filter(({ words }) => words.includes("answered")).length >= count);
 describe("a daemon whose forge_a makes trouble", () => {
   it("throttled, failing before and after the effect, cut off: each mention has one comment in the end, and no command of the forge is asked twice at once", async () => {
-    const world = await createWorld();
+    const world = await sharedWorld();
     const { far, issue } = world;
-    await world.start();
     far.faults.next({ kind: "limited", retryAfter: "1" }, { method: "POST", path: "/discussions" });
     far.comment("ada", issue, "@anna one");
     await answered(world, issue, 1);
@@ -30,9 +29,8 @@ describe("a daemon whose forge_a makes trouble", () => {
   it(
     "what came while it was down is found once it is back, and answered once",
     async () => {
-      const world = await createWorld();
+      const world = await sharedWorld();
       const { far, issue } = world;
-      await world.start();
       far.comment("ada", issue, "@anna the first");
       await answered(world);
       await world.daemon().kill("SIGKILL");
@@ -73,8 +71,7 @@ describe("a daemon whose forge_a makes trouble", () => {
   it(
     "HOOK-06 a webhook without the secret is 401, with two that differ too, and one that is no payload 400",
     async () => {
-      const world = await createWorld();
-      await world.start();
+      const world = await sharedWorld();
       const post = async (headers: Record<string, string>, body: unknown) =>
         (
           await fetch(world.hook, {
@@ -132,8 +129,7 @@ describe("a daemon whose forge_a makes trouble", () => {
   it.skipIf(!existsSync(RECORDED))(
     "payloads that were recorded are answered with 2xx or a named 4xx (Debian: golang-github-xanzy-go-gitlab-dev)",
     async () => {
-      const world = await createWorld();
-      await world.start();
+      const world = await sharedWorld();
       const answers: Record<string, number> = {};
       for (const folder of ["webhooks", "systemhooks"])
         for (const name of readdirSync(join(RECORDED, folder))) {

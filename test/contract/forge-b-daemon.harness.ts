@@ -2,8 +2,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach } from "vitest";
-import { ask, type DaemonProcess, endDaemons, startDaemon, writeConfig } from "../faults/daemon.harness.ts";
+import { afterAll, afterEach } from "vitest";
+import { ask, type DaemonProcess, startDaemon, writeConfig } from "../faults/daemon.harness.ts";
 import { type ForgeBServer, startForgeB } from "../kit/forge-b/server.ts";
 import type { ForgeComment, ForgePlace } from "../kit/forge-server.ts";
 import { freePort } from "../kit/free-port.ts";
@@ -29,25 +29,47 @@ export interface World {
   answers(place: ForgePlace): readonly (ForgeComment & { readonly words: string })[];
   /** Resolves when so many answers are done there. */
   answered(place?: ForgePlace, count?: number): Promise<void>;
-  decided(reason: string): Promise<void>;
+  /** Resolves when that is the reason why nothing was done about a comment. */
+  decided(reason: string, about: ForgeComment): Promise<void>;
+  /** Resolves when all that was told is done. */
+  idle(): Promise<void>;
+  close(): Promise<void>;
 }
 
-const open: { close(): Promise<void> }[] = [];
-afterEach(async () => {
-  await endDaemons();
+const open: World[] = [];
+/** By whether the channel is an App. */
+const shared = new Map<boolean, World>();
+const closeShared = async () => {
+  for (const world of shared.values()) await world.close();
+  shared.clear();
+};
+afterEach(async ({ task }) => {
   for (const one of open.splice(0)) await one.close();
+  if (task.result?.state === "fail") await closeShared();
 });
+afterAll(closeShared);
+
+/** The one of the tests that need no other: its daemon runs, and each test has an issue of its own. After a failure there is a new one. */
+export async function sharedWorld({ app = false } = {}): Promise<World> {
+  const world = shared.get(app) ?? (await makeWorld());
+  if (!shared.has(app)) await world.start(app ? world.app() : {});
+  shared.set(app, world);
+  const issue = world.far.open("ada", REPO, "issue", { title: "It breaks" });
+  await world.idle();
+  return { ...world, issue, answered: (place = issue, count) => world.answered(place, count) };
+}
+
+/** For one test; it ends with it. */
+export async function createWorld(): Promise<World> {
+  const world = await makeWorld();
+  open.push(world);
+  return world;
+}
 
 /** The helper has a token of its own, the second agent answers by the common one; Ada may write, Rita report, Mallory nothing. */
-export async function createWorld(): Promise<World> {
+async function makeWorld(): Promise<World> {
   const folder = await mkdtemp(join(tmpdir(), "svc-forge-b-"));
   const far = await startForgeB();
-  open.push({
-    async close() {
-      await far.close();
-      await rm(folder, { recursive: true, force: true });
-    },
-  });
   for (const login of ["ada", "rita", "mallory", "helper", "svc"]) far.addUser(login);
   far.addUser("ci[bot]", { bot: true });
   far.addToken(OWN, "helper");
@@ -109,7 +131,20 @@ export async function createWorld(): Promise<World> {
         .filter(({ by }) => ["helper", "svc", "svc-app[bot]"].includes(by))
         .map((comment) => ({ ...comment, words: comment.text.replace(/\n<!-- svc1 .* -->$/, "") })),
     answered: (place = issue, count = 1) => until(() => world.answers(place).filter(({ words }) => words.includes("answered")).length >= count),
-    decided: (reason) => until(async () => (await world.decisions()).some((one) => one.reason?.includes(reason))),
+    decided: (reason, { id }) =>
+      until(async () => (await world.decisions()).some((one) => one.reason?.includes(reason) && one.url.endsWith(`#issuecomment-${id}`))),
+    async idle() {
+      await far.hooks.settled();
+      await until(async () => {
+        const { forges } = (await ask<{ forges: { waiting: number; runs: unknown[] }[] }>(world.daemon().port, "/forges")).body;
+        return forges.every(({ waiting, runs }) => waiting === 0 && runs.length === 0);
+      });
+    },
+    async close() {
+      await running?.kill("SIGKILL");
+      await far.close();
+      await rm(folder, { recursive: true, force: true });
+    },
   };
   return world;
 }
