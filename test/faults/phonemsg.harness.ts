@@ -1,8 +1,9 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setStage } from "../contract/phonemsg.harness.ts";
-import { temporaryFolder } from "../kit/kernel.ts";
 import type { Person } from "../kit/phonemsg/accounts.ts";
 import type { PhoneServer } from "../kit/phonemsg/server.ts";
 
@@ -24,15 +25,17 @@ export interface PhoneSet {
   /** Where the session lies. */
   readonly session: string;
   /** Starts a daemon in its folder; another name is another daemon, on the same session unless `settings` say otherwise. */
-  start(name?: string, settings?: object): Promise<PhoneDaemon>;
+  start(name?: string, settings?: object, local?: object): Promise<PhoneDaemon>;
+  /** Ends its daemons, for the next test: the linked device stays. */
+  rest(): Promise<void>;
   close(): Promise<void>;
 }
 
 const PEOPLE = 5;
 
 /** Links a phone and leaves everything ready for a start. `at` makes the folder of the session before anything is in it. */
-export async function preparePhone({ local = { mode: "echo", delayMs: 5 }, at }: { local?: object; at?: (session: string) => void } = {}): Promise<PhoneSet> {
-  const folder = await temporaryFolder();
+export async function preparePhone({ at }: { at?: (session: string) => void } = {}): Promise<PhoneSet> {
+  const folder = await mkdtemp(join(tmpdir(), "svc-phonemsg-"));
   const session = join(folder, "session");
   mkdirSync(session, { mode: 0o700 });
   at?.(session);
@@ -44,7 +47,7 @@ export async function preparePhone({ local = { mode: "echo", delayMs: 5 }, at }:
   for (const [n, person] of people.entries()) person.hides = n % 2 === 1;
   const running = new Set<PhoneDaemon>();
 
-  const start = async (name = "one", settings: object = {}): Promise<PhoneDaemon> => {
+  const start = async (name = "one", settings: object = {}, local: object = { mode: "echo", delayMs: 5 }): Promise<PhoneDaemon> => {
     const place = join(folder, name);
     mkdirSync(join(place, ".svc"), { recursive: true, mode: 0o700 });
     const config = join(place, "svc.json");
@@ -70,14 +73,20 @@ export async function preparePhone({ local = { mode: "echo", delayMs: 5 }, at }:
     running.add(daemon);
     return daemon;
   };
+  const rest = async () => {
+    for (const daemon of running) await daemon.kill();
+    running.clear();
+  };
   return {
     server,
     people,
     session,
     start,
+    rest,
     async close() {
-      for (const daemon of running) await daemon.kill();
+      await rest();
       await server.close();
+      await rm(folder, { recursive: true, force: true });
     },
   };
 }
