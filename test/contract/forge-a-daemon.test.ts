@@ -26,7 +26,12 @@ describe("a daemon at the far end of forge_a", () => {
         ["anna", []],
       ]);
       expect(world.answers(issue)[0]?.words).toContain("please look");
-      expect(far.requests.slice(before).filter(({ method }) => method !== "GET").every(({ token }) => token === ANNA)).toBe(true);
+      expect(
+        far.requests
+          .slice(before)
+          .filter(({ method }) => method !== "GET")
+          .every(({ token }) => token === ANNA),
+      ).toBe(true);
       expect(far.violations).toEqual([]);
     },
     LONG,

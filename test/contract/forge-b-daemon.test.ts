@@ -33,7 +33,13 @@ describe("a daemon at the far end of forge_b", () => {
       await until(() => world.answers(request).some(({ words }) => words.includes(`pullrequestreview-${review.id}`) && words.includes("answered")));
       const commit = far.comment("ada", far.commit(REPO, "d".repeat(40)), `${at} this commit`);
       await world.answered(commit.place);
-      if (!app) expect(far.requests.slice(before).filter(({ method }) => method !== "GET").every(({ token }) => token === OWN)).toBe(true);
+      if (!app)
+        expect(
+          far.requests
+            .slice(before)
+            .filter(({ method }) => method !== "GET")
+            .every(({ token }) => token === OWN),
+        ).toBe(true);
       expect(far.violations).toEqual([]);
     },
     LONG,

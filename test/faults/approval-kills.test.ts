@@ -1,17 +1,16 @@
-import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Approval, ApprovalDecision } from "@svc/sdk";
-import { afterEach, expect, it } from "vitest";
+import { afterAll, afterEach, expect, it } from "vitest";
 import { type BotApi, startBotApi } from "../../plugins/channels/botmsg/bot-api.harness.ts";
 import { TOKEN } from "../../plugins/channels/botmsg/botmsg.harness.ts";
-import { ROOT } from "../house/house.ts";
 import { freePort } from "../kit/free-port.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
+import { openLines } from "../kit/lines.ts";
 import { ask, type DaemonProcess, endDaemons, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 /** More with SVC_ROUNDS. */
-const ROUNDS = Number(process.env.SVC_ROUNDS ?? 6);
+const ROUNDS = Number(process.env.SVC_ROUNDS ?? 4);
 const BOSS = { id: 77, is_bot: false, first_name: "Ann" };
 const GROUP = -2_077;
 
@@ -30,18 +29,12 @@ async function until<T>(what: string, look: () => Promise<T | undefined> | T | u
   throw new Error(`waited in vain for ${what}`);
 }
 
-/** The real command line in the folder. */
-function svc(folder: string, ...args: string[]): Promise<{ readonly code: number | null; readonly said: string }> {
-  return new Promise((resolve) => {
-    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), ...args], {
-      cwd: folder,
-      env: { ...process.env, SVC_CONFIG: "" },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let said = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (said += chunk));
-    child.on("close", (code) => resolve({ code, said }));
-  });
+/** The command line in the folder. Its program is loaded once. */
+const lines = openLines();
+afterAll(() => lines.close());
+async function svc(folder: string, ...args: string[]): Promise<{ readonly code: number | null; readonly said: string }> {
+  const { code, out, err } = await lines.run(folder, args);
+  return { code, said: out + err };
 }
 
 /** A daemon with a chat, a page and a plugin that asks, in a folder. */
@@ -114,8 +107,8 @@ it(`OPS-06 ${ROUNDS} times kill -9 between question and answer, then chat, page 
     await until("the page", () => fetch(`http://127.0.0.1:${page}/api/approvals`).then(({ ok }) => ok || undefined));
 
     const line = svc(folder, "approval", "approve", id);
-    // The command needs a moment to load and the chat to be asked for news: each gets a start in every third round.
-    if (round % 3 === 2) await pause(700);
+    // The command needs a moment to be heard and the chat to be asked for news: each gets a start in every third round.
+    if (round % 3 === 2) await pause(300);
     press(message, "Reject");
     if (round % 3 === 1) await pause(30);
     const [posted, typed] = await Promise.all([

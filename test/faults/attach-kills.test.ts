@@ -8,7 +8,7 @@ import { temporaryFolder } from "../kit/kernel.ts";
 import { ask, type DaemonProcess, endDaemons, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 /** More with SVC_SOAK: the whole promise is 50 kills. */
-const KILLS = Number(process.env.SVC_SOAK ?? 6);
+const KILLS = Number(process.env.SVC_SOAK ?? 4);
 const PATIENCE = { timeout: 60_000, interval: 20 };
 
 interface Said {
@@ -92,7 +92,7 @@ it(`ATT-03 FAULT-05 killed ${KILLS} times with two messages queued, a daemon ans
     };
     const working = work().catch(() => undefined);
     // In the last one it is done, however busy the machine is.
-    await (round === KILLS - 1 ? working : pause((round * 7) % 40));
+    await (round === KILLS - 1 ? working : pause((round * 13) % 40));
     await daemon.kill("SIGKILL");
     await working;
     daemon = await start();

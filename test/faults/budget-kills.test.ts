@@ -3,7 +3,7 @@ import { temporaryFolder } from "../kit/kernel.ts";
 import { ask, endDaemons, handOver, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 /** Kills; more with SVC_SOAK. */
-const KILLS = Number(process.env.SVC_SOAK ?? 5);
+const KILLS = Number(process.env.SVC_SOAK ?? 3);
 const EACH = 20;
 
 afterEach(endDaemons);
@@ -30,7 +30,7 @@ it("a kill loses no turn of a budget and counts none twice, though each is run a
     );
     // Something is there to be lost.
     await expect.poll(() => accepted.size, { timeout: 30_000, interval: 2 }).toBeGreaterThan(before);
-    await pause((kill % 9) * 6);
+    await pause((kill % 5) * 11);
     await daemon.kill("SIGKILL");
     await Promise.all(sent);
     daemon = await startDaemon(folder);

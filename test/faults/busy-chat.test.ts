@@ -63,7 +63,7 @@ function watch(daemon: DaemonProcess) {
       const began = performance.now();
       await ask(daemon.port, "/health").catch(() => undefined);
       slowestMs = Math.max(slowestMs, performance.now() - began);
-      await pause(100);
+      await pause(300);
     }
   })();
   return async () => {
@@ -83,13 +83,13 @@ const sizeOf = (path: string): number =>
 async function settled({ port, ended }: DaemonProcess): Promise<void> {
   let gone = false;
   void ended.then(() => (gone = true));
-  for (let still = 0; still < 5; ) {
+  for (let still = 0; still < 3; ) {
     if (gone) throw new Error("the daemon ended");
     const { tasks } = (await ask<{ tasks: { running: number; queued: number } }>(port, "/health")).body;
     const { channels } = (await ask<{ channels: { name: string; unsent: number }[] }>(port, "/channels")).body;
     const busy = tasks.running + tasks.queued + channels.reduce((sum, { unsent }) => sum + unsent, 0);
     still = busy === 0 && api.unconfirmed(TOKEN) === 0 ? still + 1 : 0;
-    await pause(100);
+    await pause(250);
   }
 }
 

@@ -5,7 +5,7 @@ import { temporaryFolder } from "../kit/kernel.ts";
 import { ask, type DaemonProcess, endDaemons, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 /** More with SVC_SOAK. */
-const KILLS = Number(process.env.SVC_SOAK ?? 5);
+const KILLS = Number(process.env.SVC_SOAK ?? 3);
 const LENGTH = 6;
 
 interface Told {
@@ -90,7 +90,7 @@ it(`FAULT-04 ${KILLS} kills at any moment: each chain ends once, its nodes in or
       names.push(`c${names.length}`);
       await beginChain(daemon, names.at(-1) as string);
     }
-    await pause(Math.random() * 120);
+    await pause(Math.random() * 80);
     await daemon.kill("SIGKILL");
     daemon = await start();
     if (KILLS > 50 && kill % 25 === 24) console.log(`chains: kill ${kill + 1} of ${KILLS}; ${names.length} begun`);

@@ -7,9 +7,9 @@ import { TOKEN } from "../../plugins/channels/botmsg/botmsg.harness.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 
 /** More with SVC_SOAK: the whole promise is 1,000 messages. */
-const MESSAGES = Number(process.env.SVC_SOAK ?? 160);
+const MESSAGES = Number(process.env.SVC_SOAK ?? 120);
 const CHATS = 16;
-const KILLS = Math.max(6, Math.round(MESSAGES / 25));
+const KILLS = Math.max(4, Math.round(MESSAGES / 25));
 
 let daemon: ChildProcess;
 let api: BotApi;

@@ -6,7 +6,7 @@ import { endDaemons, pause } from "./daemon.harness.ts";
 import { createWitness, type Tally } from "./witness.harness.ts";
 
 /** Kills; `npm run soak` sets a thousand. */
-const KILLS = Number(process.env.SVC_SOAK ?? 6);
+const KILLS = Number(process.env.SVC_SOAK ?? 4);
 /** The history is judged after this many kills, and begun afresh, so that judging stays quick. */
 const CHAPTER = 25;
 

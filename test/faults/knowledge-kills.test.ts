@@ -51,18 +51,16 @@ it("OPS-08 kill -9 while procedures are learned: in the end there is one draft, 
     agents: { echo: { name: "A", workspace: "./w", tier: "writer" } },
     procedures: { extraction: { enabled: true, via: "echo" } },
   });
-  const first = await startDaemon(folder);
+  let daemon = await startDaemon(folder);
   for (const words of ["ship the weekly release of the shop", "ship our weekly shop release", "please ship the weekly release of the shop"])
-    await ask(first.port, "/task", { agent: "echo", message: words });
-  await first.kill("SIGKILL");
+    await ask(daemon.port, "/task", { agent: "echo", message: words });
   for (let kill = 1; kill <= KILLS; kill += 1) {
-    const daemon = await startDaemon(folder);
     const learning = ask(daemon.port, "/procedures/extract", {}).catch(() => undefined);
     await pause(Math.random() * 150);
     await daemon.kill("SIGKILL");
     await learning;
+    daemon = await startDaemon(folder);
   }
-  const daemon = await startDaemon(folder);
   await ask(daemon.port, "/procedures/extract", {});
   const drafts = () => readdirSync(join(folder, ".svc/procedures/_drafts")).filter((name) => name.endsWith(".md"));
   expect(drafts()).toEqual(["ship-release.md"]);

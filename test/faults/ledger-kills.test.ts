@@ -3,7 +3,7 @@ import { temporaryFolder } from "../kit/kernel.ts";
 import { ask, endDaemons, handOver, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 /** Kills; more with SVC_SOAK. */
-const KILLS = Number(process.env.SVC_SOAK ?? 4);
+const KILLS = Number(process.env.SVC_SOAK ?? 3);
 const CHATS = 12;
 
 afterEach(endDaemons);
@@ -37,7 +37,7 @@ it("CFG-22 a kill between reading and writing the ledger leaves each subject wit
         ),
       ),
     );
-    await pause(kill * 7);
+    await pause(kill * 10);
     await daemon.kill("SIGKILL");
     await Promise.all(sent);
     daemon = await start();

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ask, endDaemons, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 
-const ROUNDS = 5;
+/** More with SVC_SOAK. */
+const ROUNDS = Number(process.env.SVC_SOAK ?? 3);
 const TASKS = 3;
 
 /** A channel that appends what it sends to a file. */
@@ -38,7 +39,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, maxRetries: 5 });
 });
 
-it("FAULT-01 OPS-04 a daemon killed while notices wait: each end of a task is told once", { timeout: 180_000 }, async () => {
+it("FAULT-01 OPS-04 a daemon killed while notices wait: each end of a task is told once", { timeout: 120_000 + ROUNDS * 20_000 }, async () => {
   const notes = join(folder, "notes");
   writeFileSync(notes, "");
   const env = { SVC_TEST_NOTES: notes };

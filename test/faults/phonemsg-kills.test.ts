@@ -89,7 +89,10 @@ describe.skipIf(lacking)("phonemsg", () => {
       await kill();
       await start();
     }
-    const answers = (person: Person) => shown().filter(({ chat }) => chat === person.number).map(({ text }) => text);
+    const answers = (person: Person) =>
+      shown()
+        .filter(({ chat }) => chat === person.number)
+        .map(({ text }) => text);
     const missing = () => people.flatMap((person) => (said.get(person) ?? []).filter((text) => !answers(person).includes(text)));
     await settle(missing);
     // A message may be refused that came again after it was kept and its key was spent: it is answered all the same.
@@ -99,7 +102,9 @@ describe.skipIf(lacking)("phonemsg", () => {
       .map(([id, text]) => `${text} ${server.nacks.find((nack) => nack.startsWith(id))}`);
     expect(lost, `refused: ${nacked.join(", ")}; ${errors()}`).toEqual({ missing: [], refused: [], waiting: 0, unreadable: [] });
     expect(errors()).not.toMatch(/Session error|Closing session|privKey|rootKey|SessionEntry/);
-    const reread = shown().filter(({ id }) => server.unopened.includes(id)).map(({ text }) => text);
+    const reread = shown()
+      .filter(({ id }) => server.unopened.includes(id))
+      .map(({ text }) => text);
     for (const person of people) expect(answers(person), `${person.name}; sent again to be read: ${reread.join(", ")}; ${errors()}`).toEqual(said.get(person));
     console.info(
       `${KILLS * A_KILL} messages, ${KILLS} kills, ${cuts} cut connections: each is answered once; ${server.unopened.length} answers had to be sent again to be read`,

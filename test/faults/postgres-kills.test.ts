@@ -6,7 +6,7 @@ import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts"
 import { endDaemons, pause } from "./daemon.harness.ts";
 import { createWitness } from "./witness.harness.ts";
 
-const KILLS = Number(process.env.SVC_SOAK ?? 3);
+const KILLS = Number(process.env.SVC_SOAK ?? 2);
 
 let server: TestServer;
 beforeAll(async () => {

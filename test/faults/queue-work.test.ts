@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { ask, endDaemons, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 
-const KILLS = Number(process.env.SVC_SOAK ?? 10);
+const KILLS = Number(process.env.SVC_SOAK ?? 5);
 const GROUPS = 12;
 /** More than are done before the last kill. */
 const ITEMS = KILLS * 24;
@@ -63,7 +63,7 @@ it(`FAULT-01 ${KILLS} kills of a daemon that works on a queue: each item is done
     const before = lines().length;
     // In the middle of the work, or before the first run; at another moment of it each time.
     if (kill % 5 !== 0) await vi.waitFor(() => expect(lines().length).toBeGreaterThan(before), { timeout: 20_000, interval: 5 });
-    await pause((kill % 20) * 6);
+    await pause((kill % 10) * 12);
     await daemon.kill("SIGKILL");
   }
   const daemon = await startDaemon(folder, { env });

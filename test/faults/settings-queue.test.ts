@@ -12,8 +12,8 @@ import { openShell, type Shell } from "../kit/svc.ts";
 import { action, lay } from "./isolation.harness.ts";
 
 /** Changes at once, and kills of a writer; SVC_SOAK for more of both. */
-const CHANGES = Number(process.env.SVC_SOAK ?? 80);
-const KILLS = Number(process.env.SVC_SOAK ?? 6);
+const CHANGES = Number(process.env.SVC_SOAK ?? 64);
+const KILLS = Number(process.env.SVC_SOAK ?? 3);
 
 const shells: Shell[] = [];
 const children: ChildProcess[] = [];

@@ -11,7 +11,7 @@ import { temporaryFolder } from "../kit/kernel.ts";
 import { ask, type DaemonProcess, endDaemons, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 /** More with SVC_SOAK. */
-const ROUNDS = Number(process.env.SVC_SOAK ?? 4);
+const ROUNDS = Number(process.env.SVC_SOAK ?? 3);
 const BOSS = { id: 77, is_bot: false, first_name: "Ann" };
 const GROUP = -2_078;
 const FLOW = {

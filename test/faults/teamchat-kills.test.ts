@@ -7,8 +7,8 @@ import { createChannelDaemon, createDice, endChannelDaemons } from "./channel-da
 import { pause } from "./daemon.harness.ts";
 
 /** More with SVC_SOAK: the whole promise is 100 kills. */
-const KILLS = Number(process.env.SVC_SOAK ?? 6);
-const MESSAGES = KILLS * 12;
+const KILLS = Number(process.env.SVC_SOAK ?? 4);
+const MESSAGES = Math.max(72, KILLS * 12);
 const WHILE_DOWN = 20;
 
 let far: Teamchat;

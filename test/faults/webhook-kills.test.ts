@@ -5,7 +5,7 @@ import { temporaryFolder } from "../kit/kernel.ts";
 import { echoConfig } from "../kit/svc.ts";
 import { ask, type DaemonProcess, endDaemons, startDaemon, writeConfig } from "./daemon.harness.ts";
 
-const KILLS = Number(process.env.SVC_SOAK ?? 4);
+const KILLS = Number(process.env.SVC_SOAK ?? 3);
 const SENDERS = 8;
 const SECRET = "the-secret-of-the-builds";
 const FILLER = "a line of a build's log, ".repeat(800);
@@ -45,7 +45,7 @@ it(`FAULT-38 no delivery is lost or worked on twice while the daemon is killed $
       } catch {
         // Killed meanwhile: nobody knows whether it was taken.
       }
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await new Promise((resolve) => setTimeout(resolve, 100));
     }
   }
   const senders = Array.from({ length: SENDERS }, async () => {

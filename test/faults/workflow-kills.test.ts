@@ -6,7 +6,7 @@ import { edges } from "../rules/wf.harness.ts";
 import { ask, type DaemonProcess, endDaemons, pause, startDaemon, writeConfig } from "./daemon.harness.ts";
 
 /** More with SVC_SOAK: 200 take some ten minutes. */
-const KILLS = Number(process.env["SVC_SOAK"] ?? 4);
+const KILLS = Number(process.env["SVC_SOAK"] ?? 3);
 const RUNS = Math.max(6, Math.ceil(KILLS / 4));
 
 afterEach(endDaemons);
@@ -118,7 +118,7 @@ async function drive({ port }: DaemonProcess, started: Map<number, string>, sign
     } catch {
       // The daemon was killed, or is still starting.
     }
-    await pause(40);
+    await pause(120);
   }
 }
 

@@ -19,39 +19,44 @@ export interface StandInTool {
   behave(how: "send" | "fail" | "hang"): void;
 }
 
-const TOOL = `#!${process.execPath}
-import { appendFileSync, existsSync, readFileSync, writeFileSync } from "node:fs";
-const args = process.argv.slice(2);
-const at = (name) => import.meta.dirname + "/" + name;
-appendFileSync(at("calls"), JSON.stringify(args) + "\\n");
-const how = existsSync(at("how")) ? readFileSync(at("how"), "utf8") : "send";
-const value = (flag) => args.find((one) => one.startsWith(flag + "="))?.slice(flag.length + 1);
-if (args[0] === "version") console.log("wacli 0.9.0");
-else if (args[0] === "media") writeFileSync(value("--output"), "the bytes of the picture");
-else if (how === "hang") setTimeout(() => {}, 600_000);
-else if (how === "fail") { console.error("not authenticated; run wacli auth"); process.exitCode = 1; }
-else console.log(JSON.stringify({ sent: true, to: value("--to") }));
+/** A shell starts in a tenth of the time of Node. Each start is one write: tools run beside one another. */
+const TOOL = `#!/bin/sh
+cd "\${0%/*}"
+printf '%s\\0' "$@" END >> calls
+how=send
+[ -e how ] && read -r how < how
+for each do case "$each" in
+  --to=*) to="\${each#*=}" ;;
+  --output=*) output="\${each#*=}" ;;
+esac; done
+case "$1 $how" in
+  version*) echo "wacli 0.9.0" ;;
+  media*) printf %s "the bytes of the picture" > "$output" ;;
+  *hang) exec /bin/sleep 600 ;;
+  *fail) echo "not authenticated; run wacli auth" >&2; exit 1 ;;
+  *) printf '{"sent":true,"to":"%s"}\\n' "$to" ;;
+esac
 `;
 
 /** Makes the tool in a folder of its own. */
 export async function standInTool(): Promise<StandInTool> {
   const folder = await temporaryFolder();
-  const bin = join(folder, "wacli.mjs");
+  const bin = join(folder, "wacli");
   writeFileSync(bin, TOOL);
   chmodSync(bin, 0o755);
   const calls = () =>
     existsSync(join(folder, "calls"))
       ? readFileSync(join(folder, "calls"), "utf8")
-          .trim()
-          .split("\n")
-          .map((line) => JSON.parse(line) as string[])
+          .split("\0END\0")
+          .slice(0, -1)
+          .map((call) => call.split("\0"))
       : [];
   const value = (args: readonly string[], flag: string) => args.find((one) => one.startsWith(`${flag}=`))?.slice(flag.length + 1) ?? "";
   return {
     bin,
     calls,
     sent: () => calls().flatMap((args) => (args[0] === "send" ? [{ to: value(args, "--to"), text: value(args, "--message") }] : [])),
-    behave: (how) => writeFileSync(join(folder, "how"), how),
+    behave: (how) => writeFileSync(join(folder, "how"), `${how}\n`),
   };
 }
 

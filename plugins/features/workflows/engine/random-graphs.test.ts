@@ -8,7 +8,7 @@ import { randomOf, SimulatedHost } from "./simulate.harness.ts";
 import { nodeOf } from "./step-ids.ts";
 
 /** `SVC_SOAK=2000` tries that many graphs. */
-const GRAPHS = Number(process.env["SVC_SOAK"] ?? 60);
+const GRAPHS = Number(process.env["SVC_SOAK"] ?? 40);
 const ORDERS = 6;
 
 interface Totals {
