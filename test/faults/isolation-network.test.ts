@@ -1,13 +1,14 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { accessSync, constants, mkdirSync, symlinkSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { networkInterfaces } from "node:os";
+import { networkInterfaces, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { definePlugin, type Plugin } from "@svc/sdk";
-import { describe, expect, it } from "vitest";
-import { baseOf, temporaryFolder } from "../kit/kernel.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { baseOf } from "../kit/kernel.ts";
 import { action, type IsolatedRun, type Laid, runIsolated } from "./isolation.harness.ts";
 
 const LAN = Object.values(networkInterfaces())
@@ -35,8 +36,8 @@ interface Attacked extends IsolatedRun {
   readonly touched: string[];
 }
 
-/** A daemon with a route that only this machine may call, and two such plugins; `path` says which walls can be built. */
-async function attacked(path: string): Promise<Attacked> {
+/** A daemon with a route that only this machine may call, and two such plugins; `path` says which walls can be built. Its tests stop it. */
+async function attacked(folder: string, path: string): Promise<Attacked> {
   const touched: string[] = [];
   const target = definePlugin({
     kind: "feature",
@@ -51,6 +52,8 @@ async function attacked(path: string): Promise<Attacked> {
   });
   const running = await runIsolated([evil("plain", []), evil("wired", ["network"])], {
     listen: true,
+    lasts: true,
+    folder,
     env: { PATH: path },
     inline: [target as Plugin<never>],
     config: { node: { id: "n1", name: "Node 1", defaultAgent: "a", bind: "0.0.0.0:0" } },
@@ -72,8 +75,8 @@ const which = (name: string): string | undefined =>
     });
 
 /** A PATH of this program alone. */
-async function pathOf(name: string): Promise<string> {
-  const folder = join(await temporaryFolder(), "bin");
+function pathOf(name: string, home: string): string {
+  const folder = join(home, "bin");
   mkdirSync(folder);
   if (name !== "") symlinkSync(which(name) as string, join(folder, name));
   return folder;
@@ -95,9 +98,19 @@ for (const [name, found] of Object.entries(NETWORKLESS)) if (!found) console.war
 
 describe.each([["bwrap"], ["unshare"], [""]])("with '%s' alone on PATH an isolated plugin", (tool) => {
   const skipped = tool !== "" && NETWORKLESS[tool] === false;
+  let home: string;
+  let daemon: Attacked;
+  beforeAll(async () => {
+    home = await mkdtemp(join(tmpdir(), "svc-attacked-"));
+    if (!skipped) daemon = await attacked(home, pathOf(tool, home));
+  });
+  afterAll(async () => {
+    await daemon?.kernel.stop({ drainSeconds: 0 });
+    await rm(home, { recursive: true, force: true });
+  });
 
   it.skipIf(skipped)("SEC-S4 does not get at the daemon by its own port, from whatever address, with or without a network", async () => {
-    const { act, port, touched, status, kernel } = await attacked(await pathOf(tool));
+    const { act, port, touched, status, kernel } = daemon;
     expect(status("feature-plain").isolation?.walls.includes("no network")).toBe(tool !== "");
     expect(status("feature-wired").isolation?.walls).not.toContain("no network");
     const asked = [
@@ -123,21 +136,11 @@ describe.each([["bwrap"], ["unshare"], [""]])("with '%s' alone on PATH an isolat
     expect(touched).toEqual([]);
     // Everybody else on this machine may, as ever.
     const mine = await fetch(`${baseOf(kernel)}/touch/loopback`, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" });
-    expect([mine.status, touched]).toEqual([200, ["loopback"]]);
-  });
-
-  it.skipIf(skipped)("SEC-S4 does not get there by asking and being gone at once", async () => {
-    const { act, port, touched, status, kernel } = await attacked(await pathOf(tool));
-    for (const name of ["plain", "wired"]) {
-      await act(`${name}.flee`, { url: `http://127.0.0.1:${port}/touch/mesh` }).catch(() => undefined);
-      await expect.poll(() => (status(`feature-${name}`).isolation as { ends?: number } | undefined)?.ends, { timeout: 20_000 }).toBeGreaterThan(0);
-    }
-    await fetch(`${baseOf(kernel)}/health`);
-    expect(touched).toEqual([]);
+    expect([mine.status, touched.splice(0)]).toEqual([200, ["loopback"]]);
   });
 
   it.skipIf(skipped)("SEC-S4 AUTH-16 trusts itself to no address of this machine in what it asks the daemon to fetch", async () => {
-    const { act, port } = await attacked(await pathOf(tool));
+    const { act, port } = daemon;
     for (const host of ["127.0.0.1", "localhost", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:0:0]", "0.0.0.7", ...(LAN === undefined ? [] : [LAN])])
       expect(await act("plain.borrow", { url: `http://${host}:${port}/traces` }), host).toEqual({ code: "SVC_FETCH_ISOLATED" });
   });
@@ -146,9 +149,20 @@ describe.each([["bwrap"], ["unshare"], [""]])("with '%s' alone on PATH an isolat
     const other = createServer((_request, response) => response.end("elsewhere")).listen(0, "127.0.0.1");
     await once(other, "listening");
     const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}/`;
-    const { act } = await attacked(await pathOf(tool));
+    const { act } = daemon;
     expect(await act("wired.ask", { url })).toEqual({ status: 200, text: "elsewhere" });
     if (tool !== "") expect(await act("plain.ask", { url })).toEqual({ error: expect.stringMatching(/^E/) });
     other.close();
+  });
+
+  // Its processes come back: the others have asked by then.
+  it.skipIf(skipped)("SEC-S4 does not get there by asking and being gone at once", async () => {
+    const { act, port, touched, status, kernel } = daemon;
+    for (const name of ["plain", "wired"]) {
+      await act(`${name}.flee`, { url: `http://127.0.0.1:${port}/touch/mesh` }).catch(() => undefined);
+      await expect.poll(() => (status(`feature-${name}`).isolation as { ends?: number } | undefined)?.ends, { timeout: 20_000 }).toBeGreaterThan(0);
+    }
+    await fetch(`${baseOf(kernel)}/health`);
+    expect(touched).toEqual([]);
   });
 });
