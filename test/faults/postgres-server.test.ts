@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -227,7 +228,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("the store and a server at its limits
     const at = server.schema();
     const store = await open({ ...at, url: at.url.replace(/\/postgres$/, "/small") });
     const docs = store.scope("core").collection<string>("docs");
-    const value = () => Array.from({ length: 30_000 }, () => Math.random().toString(36).slice(2)).join("");
+    const value = () => randomBytes(250_000).toString("base64");
     const stored: string[] = [];
     let full: unknown;
     for (let at_ = 0; at_ < 400 && full === undefined; at_ += 1)
