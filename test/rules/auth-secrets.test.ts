@@ -5,7 +5,7 @@ import type { Envelope } from "@svc/sdk";
 import { describe, expect, it, vi } from "vitest";
 import { openTokenFile } from "../../plugins/features/tokens/token-file.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
-import { bearer, framesOf, get, guarded, REMOTE, send, svcIn } from "./auth.harness.ts";
+import { bearer, framesOf, get, guarded, processIn, REMOTE, send, svcIn } from "./auth.harness.ts";
 
 const canary = (name: string) => `canary-${name}-${randomBytes(12).toString("hex")}`;
 
@@ -179,7 +179,9 @@ it("FAULT-60 escape codes and line ends that callers send stay inside their line
 
 it("AUTH-06 two processes that change tokens at once lose nothing of each other", async () => {
   const folder = await temporaryFolder();
-  const made = await Promise.all(Array.from({ length: 6 }, (_, number) => svcIn(folder, ["token", "create", "--name", `t${number}`, "--scope", "agent:*"])));
+  const made = await Promise.all(
+    Array.from({ length: 6 }, (_, number) => processIn(folder, ["token", "create", "--name", `t${number}`, "--scope", "agent:*"])),
+  );
   expect(made.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
   const { createFolder } = await import("@svc/kernel/folder");
   const file = openTokenFile(createFolder(join(folder, ".svc")));

@@ -10,7 +10,7 @@ import { makeToken, type Token } from "../../plugins/features/tokens/token.ts";
 import { openTokenFile } from "../../plugins/features/tokens/token-file.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { ON_SERVER } from "../kit/test-store.ts";
-import { bearer, framesOf, type Guarded, get, guarded, send, svcIn } from "./auth.harness.ts";
+import { bearer, framesOf, type Guarded, get, guarded, processIn, send, svcIn } from "./auth.harness.ts";
 
 const ask = (at: Guarded, secret: string, agent = "foo") => send(at.dashboard, `/api/public/agents/${agent}/messages`, { message: "hello" }, bearer(secret));
 const stored = async (dataFolder: string) => (JSON.parse(await readFile(join(dataFolder, "tokens.json"), "utf8")) as { tokens: Token[] }).tokens;
@@ -155,7 +155,7 @@ describe("judging tokens", () => {
       }),
     );
     await vi.waitFor(() => expect(statuses).toContain(200));
-    const made = Promise.all([1, 2, 3].map(() => at.svc("token", "create", "--name", "more", "--scope", "agent:*")));
+    const made = Promise.all([1, 2, 3].map(() => processIn(at.folder, ["token", "create", "--name", "more", "--scope", "agent:*"])));
     await at.svc("token", "revoke", id);
     await vi.waitFor(() => expect(later.length).toBeGreaterThan(8));
     asking = false;

@@ -1,10 +1,11 @@
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Kernel, KernelOptions } from "@svc/kernel";
 import type { Plugin } from "@svc/sdk";
-import { afterEach } from "vitest";
+import { afterAll, afterEach } from "vitest";
 import { temporaryFolder } from "../kit/kernel.ts";
+import { openLines } from "../kit/lines.ts";
 import { type Scripted, scriptedTier } from "../kit/scripted.ts";
 import { createTestKernel } from "../kit/test-kernel.ts";
 
@@ -27,8 +28,8 @@ export interface Guarded {
   readonly logFile: string;
   readonly daemon: string;
   readonly dashboard: string;
-  /** Runs the command line in a process of its own. */
-  svc(...args: string[]): Promise<{ code: number | null; stdout: string; stderr: string }>;
+  /** Runs the command line, in a process beside this one. */
+  svc(...args: string[]): Promise<Ran>;
   /** A new token's id and secret, made by the command line. */
   token(...scopes: string[]): Promise<{ id: string; secret: string }>;
 }
@@ -89,28 +90,31 @@ export async function guarded({ config = {}, dashboard = {}, env = {}, plugins =
   };
 }
 
+/** What a command said. */
+type Ran = { readonly code: number | null; readonly stdout: string; readonly stderr: string };
+
+/** The lines of a file's tests run one after the other in one process, which ends with the last of them. */
+const lines = openLines();
+let last: Promise<unknown> = Promise.resolve();
+afterAll(() => lines.close());
+
+const words = (folder: string, args: readonly string[]) => ["--config", join(folder, "svc.json"), ...args];
+
 /** The command line, run on the configuration in `folder`. */
-export function svcIn(
-  folder: string,
-  args: readonly string[],
-  env: Record<string, string> = {},
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [SVC, "--config", join(folder, "svc.json"), ...args], {
-      cwd: dirname(SVC),
-      env: { PATH: process.env.PATH ?? "", HOME: folder, ...env },
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let [stdout, stderr] = ["", ""];
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      stderr += text;
-    });
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ code, stdout, stderr }));
-  });
+export function svcIn(folder: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  const ran = last.then(() => lines.run(dirname(SVC), words(folder, args), { HOME: folder, ...env }));
+  last = ran;
+  return ran.then(({ code, out, err }) => ({ code, stdout: out, stderr: err }));
+}
+
+/** The same in a process of its own, for what several do at once. */
+export function processIn(folder: string, args: readonly string[], env: Record<string, string> = {}): Promise<Ran> {
+  const own = { PATH: process.env.PATH ?? "", HOME: folder, ...env };
+  return new Promise((resolve) =>
+    execFile(process.execPath, [SVC, ...words(folder, args)], { cwd: dirname(SVC), env: own }, (error, stdout, stderr) =>
+      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+    ),
+  );
 }
 
 export const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
