@@ -1,22 +1,19 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import type { Trace } from "@svc/sdk";
-import { afterEach, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest";
+import { endDaemons, startDaemon } from "../faults/daemon.harness.ts";
 import { ROOT } from "../house/house.ts";
-import { temporaryFolder } from "../kit/kernel.ts";
 import { openShell, type Shell } from "../kit/svc.ts";
 
 const PROGRAM = join(ROOT, "cli/bin/svc.mjs");
 const PATIENCE = { timeout: 40_000, interval: 50 };
 
 const clients: Client[] = [];
-const shells: Shell[] = [];
-afterEach(async () => {
-  for (const client of clients.splice(0)) await client.close();
-  for (const shell of shells.splice(0)) await shell.end();
-});
 
 /** An engine whose agents start the program of the command line for what they ask (`cli <agent> <rest>`), or wait while the file `gate` is there. */
 const ENGINE = `
@@ -46,34 +43,52 @@ export default {
 };
 `;
 
-async function start() {
-  const gate = join(await temporaryFolder(), "gate");
-  const shell = await openShell({ GATE: gate });
-  shells.push(shell);
+let folder: string;
+let gate: string;
+let shell: Shell;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "svc-knowledge-mcp-"));
+  gate = join(folder, "gate");
+  shell = await openShell({ GATE: gate }, folder);
   const agent = (id: string, more: object = {}) => ({ name: id, workspace: "./w", tier: "engine", ...more });
-  writeFileSync(join(shell.folder, "engine.mjs"), ENGINE);
+  writeFileSync(join(folder, "engine.mjs"), ENGINE);
   shell.write({
     node: { id: "test", name: "Test", bind: "127.0.0.1:0", defaultAgent: "a" },
     plugins: ["./engine.mjs"],
     agents: { a: agent("a"), b: agent("b", { maxConcurrent: 4 }), c: agent("c", { maxDelegationDepth: 2 }) },
   });
-  expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
-  const close = () => writeFileSync(gate, "");
-  const open = () => rmSync(gate, { force: true });
-  const connect = async () => {
-    const client = new Client({ name: "test", version: "1.0.0" });
-    const env = { PATH: process.env.PATH ?? "", SVC_CONFIG: join(shell.folder, "svc.json") };
-    await client.connect(new StdioClientTransport({ command: process.execPath, args: [PROGRAM, "mcp", "--agent", "a"], env }) as never);
-    clients.push(client);
-    return client;
-  };
-  return { shell, gate, close, open, connect };
+  await startDaemon(folder, { env: { GATE: gate } });
+});
+const close = () => writeFileSync(gate, "");
+const open = () => rmSync(gate, { force: true });
+afterEach(async () => {
+  for (const client of clients.splice(0)) await client.close();
+  open();
+});
+afterAll(async () => {
+  await endDaemons();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function connect(): Promise<Client> {
+  const client = new Client({ name: "test", version: "1.0.0" });
+  const env = { PATH: process.env.PATH ?? "", SVC_CONFIG: join(folder, "svc.json") };
+  await client.connect(new StdioClientTransport({ command: process.execPath, args: [PROGRAM, "mcp", "--agent", "a"], env }) as never);
+  clients.push(client);
+  return client;
+}
+
+/** The tasks since now, each as its agent, its status and how it failed. */
+async function tasksFromNow(): Promise<() => Promise<string[]>> {
+  const traces = async () => (await shell.ask<{ traces: readonly Trace[] }>("/traces")).traces;
+  const before = new Set((await traces()).map(({ id }) => id));
+  const later = async () => (await traces()).filter(({ id }) => !before.has(id));
+  return async () => (await later()).map(({ agent, status, errorKind = "" }) => [agent, status, errorKind].join(" "));
 }
 
 const textOf = (answer: unknown) => (answer as { content: readonly { text: string }[] }).content[0]?.text ?? "";
 
 it("an MCP client of svc mcp lists and calls the actions of its agent, and hears that a long call goes on", async () => {
-  const { connect, close, open } = await start();
   const client = await connect();
   expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(expect.arrayContaining(["agent_call", "svc_task_result"]));
   const said = await client.callTool({ name: "agent_call", arguments: { agentId: "b", message: "hello" } });
@@ -91,13 +106,11 @@ it("an MCP client of svc mcp lists and calls the actions of its agent, and hears
 });
 
 it("a call that its client cancels is ended, with the task of the agent that was asked", async () => {
-  const { shell, connect, close } = await start();
   const client = await connect();
+  const kinds = await tasksFromNow();
   close();
   const nobody = new AbortController();
   const cancelled = client.callTool({ name: "agent_call", arguments: { agentId: "b", message: "hold" } }, undefined, { signal: nobody.signal });
-  const kinds = async () =>
-    (await shell.json<readonly Trace[]>("trace", "list")).map(({ agent, status, errorKind = "" }) => [agent, status, errorKind].join(" "));
   await vi.waitFor(async () => expect(await kinds()).toEqual(["b in-flight "]), PATIENCE);
   nobody.abort("never mind");
   await expect(cancelled).rejects.toThrow();
@@ -105,14 +118,14 @@ it("a call that its client cancels is ended, with the task of the agent that was
 });
 
 it("kill -9 of the daemon while a call waits: the client is told at once, and the same tools server goes on with the next daemon", async () => {
-  const { shell, connect, close, open, gate } = await start();
   const client = await connect();
+  const kinds = await tasksFromNow();
   close();
   const waiting = client.callTool({ name: "agent_call", arguments: { agentId: "b", message: "hold" } });
-  await vi.waitFor(async () => expect((await shell.svc("trace", "list")).out).toMatch(/\bb\b/), PATIENCE);
+  await vi.waitFor(async () => expect(await kinds()).toEqual(["b in-flight "]), PATIENCE);
   process.kill(shell.pid(), "SIGKILL");
   expect(await waiting).toMatchObject({ isError: true, content: [{ type: "text", text: expect.stringMatching(/daemon|socket|ECONNRESET/) }] });
-  expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+  await startDaemon(folder, { env: { GATE: gate } });
   open();
   expect(existsSync(gate)).toBe(false);
   const said = await client.callTool({ name: "agent_call", arguments: { agentId: "b", message: "again" } });
@@ -120,7 +133,6 @@ it("kill -9 of the daemon while a call waits: the client is told at once, and th
 });
 
 it("RUN-10 over the command line: a loop ends with words that name the chain, and depth counts the others", async () => {
-  const { shell } = await start();
   const say = async (text: string) => {
     const { out, err } = await shell.svc("daemon", "send", "a", text);
     return out + err;
