@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Plugin } from "@svc/sdk";
@@ -7,11 +7,9 @@ import { afterAll, beforeAll, describe, it } from "vitest";
 import plugin from "../../plugins/channels/phonemsg/index.ts";
 import sample from "../../plugins/channels/phonemsg/sample.json" with { type: "json" };
 import { schema } from "../../plugins/channels/phonemsg/settings.ts";
-import type { Bundle } from "../kit/phonemsg/device.ts";
 import { lacking } from "../kit/phonemsg/library.ts";
-import type { LinkedDevice } from "../kit/phonemsg/phone.ts";
 import type { Fault } from "../kit/phonemsg/server.ts";
-import { GROUP, setStage } from "./phonemsg.harness.ts";
+import { GROUP, type KeptPairing, keepPairing, setStage } from "./phonemsg.harness.ts";
 
 const FAULTS: Record<ChannelFault, Fault> = {
   limited: { error: "429" },
@@ -21,30 +19,19 @@ const FAULTS: Record<ChannelFault, Fault> = {
   cut: "cut",
 };
 
-/** One pairing for all tests: each gets a copy of its session and a far end that knows it. */
-let kept: { readonly folder: string; readonly linked: LinkedDevice; readonly bundles: readonly Bundle[] };
+let kept: KeptPairing;
 
 describe.skipIf(lacking)("phonemsg", () => {
   beforeAll(async () => {
-    const folder = mkdtempSync(join(tmpdir(), "phonemsg-kept-"));
-    const one = await setStage({ folder });
-    await one.start();
-    const bundles = [...one.far.bundles];
-    await one.halfStop();
-    kept = { folder, linked: one.far.linked as LinkedDevice, bundles };
-    await one.far.close();
+    kept = await keepPairing();
   });
   afterAll(() => rmSync(kept.folder, { recursive: true, force: true }));
 
   channelContract(
     { describe, it: (name, run) => it(name, { timeout: 120_000 }, run) },
     async () => {
-      const folder = mkdtempSync(join(tmpdir(), "phonemsg-"));
-      cpSync(join(kept.folder, "session"), join(folder, "session"), { recursive: true });
-      const one = await setStage({ folder });
-      const { far: phone, friend, stranger } = one;
-      phone.linked = kept.linked;
-      phone.bundles = [...kept.bundles];
+      const one = await setStage({ kept });
+      const { far: phone, friend, stranger, folder } = one;
       const faults: Fault[] = [];
       let hanging = false;
       phone.fault = () => (hanging ? "hang" : faults.shift());

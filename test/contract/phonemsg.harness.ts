@@ -9,6 +9,8 @@ import plugin from "../../plugins/channels/phonemsg/index.ts";
 import type { Pairing } from "../../plugins/channels/phonemsg/pair-routes.ts";
 import type { Settings } from "../../plugins/channels/phonemsg/settings.ts";
 import type { Person } from "../kit/phonemsg/accounts.ts";
+import type { Bundle } from "../kit/phonemsg/device.ts";
+import type { LinkedDevice } from "../kit/phonemsg/phone.ts";
 import { type PhoneServer, startPhoneServer } from "../kit/phonemsg/server.ts";
 
 /** The plugin against its far end: a linked number with one allowed friend, a stranger, and a group with both. */
@@ -40,6 +42,7 @@ export async function setStage(
     far?: PhoneServer;
     folder?: string;
     store?: Store;
+    kept?: KeptPairing | undefined;
   } = {},
 ): Promise<Stage> {
   const far = options.far ?? (await startPhoneServer());
@@ -47,6 +50,11 @@ export async function setStage(
   const stranger = far.accounts.people.get("306900000666") ?? far.accounts.add("306900000666", "Mallory");
   if (!far.accounts.groups.has(GROUP)) far.accounts.group(GROUP, "The Garden", [friend, stranger], "Plants only");
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), "phonemsg-"));
+  if (options.kept !== undefined) {
+    copySession(options.kept.folder, folder);
+    far.linked = options.kept.linked;
+    far.bundles = [...options.kept.bundles];
+  }
   const store = options.store ?? createMemoryStore();
   let context: FakeContext<Settings>;
   let lifecycle: Lifecycle<Settings> = {};
@@ -119,6 +127,23 @@ export async function setStage(
     },
   };
   return stage;
+}
+
+/** A pairing for many tests: each gets a copy of its session and a far end that knows it. */
+export interface KeptPairing {
+  readonly folder: string;
+  readonly linked: LinkedDevice;
+  readonly bundles: readonly Bundle[];
+}
+
+export async function keepPairing(): Promise<KeptPairing> {
+  const folder = mkdtempSync(join(tmpdir(), "phonemsg-kept-"));
+  const one = await setStage({ folder });
+  await one.start();
+  const bundles = [...one.far.bundles];
+  await one.halfStop();
+  await one.far.close();
+  return { folder, linked: one.far.linked as LinkedDevice, bundles };
 }
 
 /** Copies a session, so that each of many tests needs no pairing of its own. */

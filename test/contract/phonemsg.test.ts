@@ -1,11 +1,11 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Outgoing } from "@svc/sdk";
 import { createMemoryStore } from "@svc/sdk/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { Pairing } from "../../plugins/channels/phonemsg/pair-routes.ts";
 import { lacking } from "../kit/phonemsg/library.ts";
-import { GROUP, type Stage, setStage, until } from "./phonemsg.harness.ts";
+import { GROUP, type KeptPairing, keepPairing, type Stage, setStage, until } from "./phonemsg.harness.ts";
 
 const stages: Stage[] = [];
 async function stage(options?: Parameters<typeof setStage>[0]): Promise<Stage> {
@@ -106,8 +106,15 @@ describe.skipIf(lacking)("pairing", { timeout: 60_000 }, () => {
 });
 
 describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
+  let kept: KeptPairing;
+  beforeAll(async () => {
+    kept = await keepPairing();
+  });
+  afterAll(() => rmSync(kept.folder, { recursive: true, force: true }));
+  const linked = (options: Parameters<typeof setStage>[0] = {}) => running({ ...options, kept });
+
   it("those that came while it was away are work, own echoes are not", async () => {
-    const one = await running();
+    const one = await linked();
     await one.far.echo(one.friend, "I wrote this on the phone");
     await one.halfStop();
     for (let n = 0; n < 20; n += 1) await one.far.say({ from: one.friend, text: `away ${n}` });
@@ -118,7 +125,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
   });
 
   it("a person under two ids stays one, over a restart", async () => {
-    const one = await running();
+    const one = await linked();
     await one.far.say({ from: one.friend, text: "by number" });
     one.friend.hides = true;
     await one.far.say({ from: one.friend, text: "hidden" });
@@ -139,7 +146,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
       { id: "anna", name: "Anna" },
       { id: "gard", name: "The Gardener" },
     ];
-    const one = await running({ agents, settings: { routes: [{ group: "gARDen", agent: "gard" }] } });
+    const one = await linked({ agents, settings: { routes: [{ group: "gARDen", agent: "gard" }] } });
     const group = one.far.accounts.groups.get(GROUP);
     await one.far.say({ from: one.friend, group: group!, text: "how are the roses?" });
     await one.far.say({ from: one.stranger, group: group!, text: "and mine?" });
@@ -166,7 +173,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
       { id: "anna", name: "Anna", settings },
       { id: "gard", name: "The Gardener" },
     ];
-    const one = await running({ agents, settings: { routes: [{ group: "garden", agent: "gard" }] } });
+    const one = await linked({ agents, settings: { routes: [{ group: "garden", agent: "gard" }] } });
     for (const agent of ["anna", "gard"]) await channelOf(one).send(out(one, "a *bold* word", { plain: "a bold word", agent, key: agent }), signal);
     const { platformId = "" } = await channelOf(one).send(out(one, "*a*", { plain: "a", agent: "anna", key: "grows" }), signal);
     await channelOf(one).edit!(platformId, out(one, "*a b*", { plain: "a b", agent: "anna", key: "grows" }), signal);
@@ -174,7 +181,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
   });
 
   it("a picture comes in and goes out, byte for byte", async () => {
-    const one = await running();
+    const one = await linked();
     const picture = new Uint8Array(70_000).map((_, n) => (n * 7) % 253);
     await one.far.say({ from: one.friend, message: { imageMessage: { ...(await one.far.files.put(picture, "image", "image/png")), caption: "look" } } });
     await until(() => accepted(one).length === 1);
@@ -187,7 +194,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
   });
 
   it("a file that is not what its sender sealed is refused for good", async () => {
-    const one = await running();
+    const one = await linked();
     const described = await one.far.files.put(new Uint8Array(100), "document", "application/pdf");
     await one.far.say({ from: one.friend, message: { documentMessage: { ...described, mediaKey: Buffer.alloc(32) } } });
     await until(() => accepted(one).length === 1);
@@ -198,7 +205,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
   });
 
   it("an answer that grows is one message; an edit of one that is too old is not tried", async () => {
-    const one = await running();
+    const one = await linked();
     const { platformId = "" } = await channelOf(one).send(out(one, "Once"), signal);
     for (const text of ["Once upon", "Once upon a time"]) await channelOf(one).edit!(platformId, out(one, text), signal);
     expect(one.far.chats.shown.map(({ texts }) => texts)).toEqual([["Once", "Once upon", "Once upon a time"]]);
@@ -211,7 +218,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
   });
 
   it("a device that has forgotten the session of a conversation shows what comes next", async () => {
-    const one = await running();
+    const one = await linked();
     await one.far.say({ from: one.friend, text: "hello" });
     await until(() => accepted(one).length === 1);
     await channelOf(one).send(out(one, "first"), signal);
@@ -222,7 +229,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
   });
 
   it("a message that comes under an older session leaves the one that we write under as it is", async () => {
-    const one = await running();
+    const one = await linked();
     await one.far.say({ from: one.friend, text: "hello" });
     await until(() => accepted(one).length === 1);
     await channelOf(one).send(out(one, "hello yourself"), signal);
@@ -241,7 +248,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
   });
 
   it("what a phone could not open it asks for again, and gets over a restart, an edited message with its newest text", async () => {
-    const one = await running();
+    const one = await linked();
     await one.far.say({ from: one.friend, text: "hello" });
     await until(() => accepted(one).length === 1);
     const { platformId = "" } = await channelOf(one).send(out(one, "Once"), signal);
@@ -279,7 +286,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
         return { ...rows, put };
       },
     });
-    const one = await running({ store });
+    const one = await linked({ store });
     await one.far.say({ from: one.friend, text: "hello" });
     await until(() => accepted(one).length === 1);
     await channelOf(one).send(out(one, "the first one makes the sessions"), signal);
@@ -304,7 +311,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
   });
 
   it("a member of a group that has lost the group's key, and the owner's own phone, get what they could not open", async () => {
-    const one = await running();
+    const one = await linked();
     const group = { channel: "phonemsg", chat: GROUP };
     await channelOf(one).send(out(one, "first", { target: group }), signal);
     await one.friend.device.forgetGroup(GROUP);
@@ -320,7 +327,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
   });
 
   it("FAULT-03 while the disk takes no keys nothing is acknowledged, the channel says why, and it goes on by itself", async () => {
-    const one = await running();
+    const one = await linked();
     const { tasks } = one.context;
     const { accept } = tasks;
     let full = true;
@@ -338,7 +345,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
   });
 
   it("says that it hears nobody, once, and hears nobody", async () => {
-    const one = await running({ settings: { allowFrom: [] } });
+    const one = await linked({ settings: { allowFrom: [] } });
     await one.far.say({ from: one.friend, text: "hello" });
     await until(() => one.context.events.published.some(({ type }) => type === "message:dropped"));
     expect(accepted(one)).toEqual([]);
@@ -346,7 +353,7 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
   });
 
   it("a channel that logs: no key, no text, no number of the protocol library", async () => {
-    const one = await running();
+    const one = await linked();
     await one.far.say({ from: one.friend, text: "canary-in-a-message" });
     await until(() => accepted(one).length === 1);
     await channelOf(one).send(out(one, "canary-in-an-answer"), signal);
