@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { read } from "../house/house.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { pageSample } from "../kit/page-sample.ts";
 import { NO_POSTGRES, serverProgram } from "../kit/postgres.ts";
 import { openShell } from "../kit/svc.ts";
@@ -22,14 +23,15 @@ let stage: Stage;
 let n1: Machine;
 let n2: Machine;
 const byName = (nodes: unknown) => Object.fromEntries((nodes as { name: string; state: string }[]).toReversed().map(({ name, state }) => [name, state]));
+const lines = sharedLines();
+const said = async (at: Machine, text: string, ...more: string[]) => {
+  const { code, out, err } = await lines(at.shell, at.env).svc(...command(text), ...more);
+  return { code, out, text: `${out}${err}` };
+};
 /** What the command says; a wait for it asks the daemon, which needs no program of its own. */
-const states = async (at: Machine) => byName(JSON.parse((await at.shell.svc(...command("svc node list [--all]"), "--all", "--json")).out).nodes);
+const states = async (at: Machine) => byName(JSON.parse((await said(at, "svc node list [--all]", "--all", "--json")).out).nodes);
 const asked = async (at: Machine) => byName((await at.get("/nodes")).body.nodes);
 const channels = async (at: Machine) => JSON.stringify((await at.get("/channels")).body);
-const said = async (at: Machine, text: string, ...more: string[]) => {
-  const { code, out, err } = await at.shell.svc(...command(text), ...more);
-  return { code, text: `${out}${err}` };
-};
 
 describe.skipIf(missing !== undefined)(`the two machines of ${PAGE} behind its proxy`, { timeout: 180_000 }, () => {
   beforeAll(async () => {
@@ -50,7 +52,7 @@ describe.skipIf(missing !== undefined)(`the two machines of ${PAGE} behind its p
     const list = await said(n1, "svc node list [--all]");
     expect(list.text).toMatch(/n1 .*alive/);
     expect(list.text).toMatch(/n2 .*alive/);
-    const lists = await Promise.all([n1, n2].map((machine) => said(machine, "svc channel list")));
+    const lists = [await said(n1, "svc channel list"), await said(n2, "svc channel list")];
     expect(lists.map(({ text }) => text).join("\n")).toMatch(/standby, node n1 has it/);
     const status = (await said(n1, "svc db status")).text;
     for (const word of [/Schema \d+, as this program needs it/, /Rows:/, /MiB/, /connections/, /Daemons:/]) expect(status).toMatch(word);
@@ -122,7 +124,7 @@ describe.skipIf(missing !== undefined)(`the two machines of ${PAGE} behind its p
     const database = ["-d", stage.url];
     const dump = execFileSync(serverProgram("pg_dump"), [...database, "--schema", "svc"], { encoding: "utf8", maxBuffer: 1e9 });
     const to = join(await temporaryFolder(), "copy");
-    const taken = await n1.shell.svc("backup", to);
+    const taken = await lines(n1.shell, n1.env).svc("backup", to);
     expect(taken.code, taken.err).toBe(0);
     expect(taken.out).toContain("The state is not in it");
     await n1.signal("SIGTERM", "off");
@@ -130,13 +132,13 @@ describe.skipIf(missing !== undefined)(`the two machines of ${PAGE} behind its p
     execFileSync(serverProgram("psql"), [...database, "-q", "-c", "DROP SCHEMA svc CASCADE"], { stdio: "pipe" });
     execFileSync(serverProgram("psql"), [...database, "-q", "-v", "ON_ERROR_STOP=1"], { input: dump, stdio: "pipe" });
     const other = await openShell(n1.env);
-    const restored = await other.svc("restore", to);
+    const restored = await lines(other, n1.env).svc("restore", to);
     expect(restored.code, restored.err).toBe(0);
     expect((await other.svc("daemon", "start")).code).toBe(0);
     try {
-      expect((await other.svc("trace", "list", "--json")).out).toContain("before the backup");
+      expect((await lines(other, n1.env).svc("trace", "list", "--json")).out).toContain("before the backup");
     } finally {
-      await other.svc("daemon", "stop", "--now");
+      await other.end();
     }
   });
 });
