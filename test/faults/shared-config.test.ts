@@ -1,12 +1,15 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { sharedLines } from "../kit/lines.ts";
 import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 import { ON_SERVER } from "../kit/test-store.ts";
+import { startDaemon } from "./daemon.harness.ts";
 
 vi.setConfig({ testTimeout: 180_000 });
 const PATIENCE = { timeout: 30_000, interval: 200 };
+const lines = sharedLines();
 
 /** A configuration that can be changed and written. */
 interface Written {
@@ -29,11 +32,10 @@ describe.skipIf(NO_POSTGRES !== undefined)("SCALE-OUT svc.json as one document o
       { ...(store === undefined ? {} : { store }), sharedConfig: { enabled: true, local: ["agents.echo.workspace"] }, ...more },
     ) as { node: object };
     shell.write({ node: { ...node, id }, ...rest });
-    const started = await shell.svc("daemon", "start");
-    expect(started.code, started.err).toBe(0);
+    await startDaemon(shell.folder);
     const read = () => JSON.parse(readFileSync(join(shell.folder, "svc.json"), "utf8")) as Written;
     const problems = async () => (await shell.ask<{ problems: string[] }>("/health")).problems.join("\n");
-    return { ...shell, read, problems };
+    return { ...shell, ...lines(shell), read, problems };
   }
 
   it("what one reads anew is the others' too: written into their files, in force, and what is local stays", async () => {
@@ -62,9 +64,9 @@ describe.skipIf(NO_POSTGRES !== undefined)("SCALE-OUT svc.json as one document o
     expect((await one.svc("daemon", "reload")).out).toContain("In force now.");
     await expect.poll(() => two.read().retention, PATIENCE).toEqual({ traceDays: 12 });
     // One that was stopped takes what it missed, once it is back.
-    await two.svc("daemon", "stop");
+    await two.end();
     expect((await one.svc("config", "set", "retention.traceDays", "13")).code).toBe(0);
-    expect((await two.svc("daemon", "start")).code).toBe(0);
+    await startDaemon(two.folder);
     await expect.poll(() => two.read().retention, PATIENCE).toEqual({ traceDays: 13 });
     expect(await two.problems()).toBe("");
     for (const shell of [one, two]) await shell.end();
