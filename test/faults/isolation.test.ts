@@ -6,13 +6,14 @@ import type { Plugin, PluginContext } from "@svc/sdk";
 import { tortureCases, writeTorture } from "@svc/sdk/testing";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { RootLog } from "../../kernel/base/log.ts";
+import { HOLD, holding } from "../kit/hold-loop.ts";
 import { temporaryFolder } from "../kit/kernel.ts";
 import { createTestKernel } from "../kit/test-kernel.ts";
 import { action, alive, type IsolatedRun, isolatedChildren, type Laid, lay, QUICK, runIsolated, statusOf } from "./isolation.harness.ts";
 
 const PATIENCE = { timeout: 20_000, interval: 50 };
 /** How often what is repeated is repeated; SVC_SOAK for more. */
-const OFTEN = Number(process.env.SVC_SOAK ?? 4);
+const OFTEN = Number(process.env.SVC_SOAK ?? 2);
 
 /** Ends in the way its input says. */
 const FRAGILE: Laid = {
@@ -286,7 +287,7 @@ describe("an isolated plugin that cannot be brought up", () => {
     ["throws when it is imported", { name: "bad", top: `throw new Error("broken at load");`, setup: "" }, /broken at load/],
     ["never loads", { name: "bad", top: "await new Promise(() => setInterval(() => {}, 1000));", setup: "" }, /took longer than|its load took/],
     ["throws in setup", { name: "bad", setup: `throw new Error("broken in setup");` }, /setup: broken in setup/],
-    ["spins in setup", { name: "bad", setup: "for (;;);" }, /setup: .*(did not answer|took longer)/],
+    ["spins in setup", { name: "bad", setup: HOLD }, /setup: .*(did not answer|took longer)/],
     ["dies in start", { name: "bad", setup: `return { start: async () => process.kill(process.pid, "SIGSEGV") };` }, /start: .*SIGSEGV/],
     ["never starts", { name: "bad", setup: "return { start: () => new Promise(() => {}) };" }, /start: .*did not answer within/],
   ])("FAULT-69 %s: it is listed as failed with the reason, and no process is left", async (_what, laid, reason) => {
@@ -323,11 +324,11 @@ describe("an isolated plugin that cannot be brought up", () => {
 
 describe("the plugins that torture a host, isolated", () => {
   it("FAULT-69 those that cannot be brought up are failed, those that end their process come back; none is held back, and messages are answered", async () => {
-    // Those that keep the processor busy as long as they live come last, so that they live beside as little as possible of what only waits.
-    const busy = ["exits-later", "spins-later"];
+    // The one that comes and goes as long as it lives comes last, so that it lives beside as little as possible of what only waits.
     const cases = tortureCases
       .filter(({ name, ends }) => ends !== "running" || ["exits-later", "answers-with-traps", "answers-in-circles", "answers-hugely"].includes(name))
-      .toSorted((left, right) => Number(busy.includes(left.name)) - Number(busy.includes(right.name)));
+      .toSorted((left, right) => Number(left.name === "exits-later") - Number(right.name === "exits-later"))
+      .map(holding);
     const folder = await temporaryFolder();
     for (const one of cases) writeTorture(join(folder, one.name), one);
     const run = await runIsolated([], {
@@ -357,7 +358,7 @@ describe("the end of an isolated plugin", () => {
           name: "deaf",
           setup: `for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => {}); return { stop: () => new Promise(() => {}) };`,
         },
-        { name: "busy", setup: "return { stop: async () => { for (;;); } };" },
+        { name: "busy", setup: `return { stop: async () => { ${HOLD} } };` },
       ],
       { dataFolder: ".svc" },
     );

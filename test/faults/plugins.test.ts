@@ -5,9 +5,12 @@ import { type Actions, definePlugin, type Plugin } from "@svc/sdk";
 import { type TortureCase, tortureCases, writeTorture } from "@svc/sdk/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { ROOT } from "../house/house.ts";
+import { holding } from "../kit/hold-loop.ts";
 import { runKernel, temporaryFolder } from "../kit/kernel.ts";
+import { sharedLines } from "../kit/lines.ts";
 import { packPackage } from "../kit/pack.ts";
 import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
+import { launch, startDaemon } from "./daemon.harness.ts";
 
 const named = (...names: string[]): TortureCase[] => names.map((name) => tortureCases.find((one) => one.name === name)!);
 const idOf = ({ name }: TortureCase) => `feature-torture-${name}`;
@@ -24,6 +27,8 @@ function lay(folder: string, cases: readonly TortureCase[]): string[] {
   for (const one of cases) writeTorture(join(folder, one.name), one);
   return cases.map(({ name }) => `./${name}`);
 }
+
+const lines = sharedLines();
 
 async function shellWith(cases: readonly TortureCase[], env: Record<string, string> = {}): Promise<Shell> {
   const shell = await openShell(env);
@@ -74,7 +79,7 @@ describe("a plugin that takes the process with it", () => {
   it("FAULT-64 process.exit is refused: at load and in setup the plugin fails, later it is counted, and the daemon lives", async () => {
     const cases = named("exits-at-load", "exits-in-setup", "exits-later");
     const shell = await shellWith(cases);
-    expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+    await startDaemon(shell.folder);
     await vi.waitFor(async () => {
       const { plugins } = await healthOf(shell);
       expect(cases.map((one) => statusOf(plugins, one)?.state)).toEqual(["failed", "failed", "running"]);
@@ -108,7 +113,7 @@ describe("a plugin that takes the process with it", () => {
     const killed: number[] = [];
     const killWhileItComesUp = async () => {
       writeFileSync(entry, slow.source);
-      const starting = shell.svc("daemon", "start", "--foreground");
+      const starting = launch(shell.folder);
       const pid = await vi.waitFor(
         () => {
           const { phase, pid } = JSON.parse(readFileSync(marker, "utf8"));
@@ -120,11 +125,11 @@ describe("a plugin that takes the process with it", () => {
       );
       killed.push(pid);
       process.kill(pid, "SIGKILL");
-      await starting;
+      await starting.ended;
     };
     const comeUp = async () => {
       writeFileSync(entry, slow.source.replace("new Promise(() => {})", "undefined"));
-      expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+      await startDaemon(shell.folder);
       const state = statusOf((await healthOf(shell)).plugins, slow)?.state;
       await shell.end();
       return state;
@@ -152,7 +157,7 @@ describe("a plugin that takes the process with it", () => {
   });
 
   it("FAULT-63 one that spins while it is brought up is held back too", async () => {
-    const [spins] = named("spins-in-setup") as [TortureCase];
+    const [spins] = named("spins-in-setup").map(holding) as [TortureCase];
     const shell = await shellWith([spins], { SVC_WATCHDOG_MS: "1500" });
     expect((await shell.svc("daemon", "start", "--foreground")).code).toBe(null);
     expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
@@ -179,7 +184,7 @@ describe("a plugin that breaks later", () => {
   it("FAULT-65 what it throws where nobody catches is counted against it; the daemon lives", async () => {
     const cases = named("throws-in-timer", "rejects-unheard", "throws-in-microtask", "throws-in-file-callback", "throws-in-socket");
     const shell = await shellWith(cases);
-    expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+    await startDaemon(shell.folder);
     const pid = shell.pid();
     await vi.waitFor(async () => {
       const { plugins } = await healthOf(shell);
@@ -235,15 +240,16 @@ describe("a plugin that is not what was trusted", () => {
     const shell = await openShell();
     shells.push(shell);
     shell.write(echoConfig());
+    const { svc } = lines(shell);
     const elder = join(ROOT, "test/publish/fixtures/plugin-0.1.0");
     packPackage(elder, shell.folder);
     const state = async () => (await healthOf(shell)).plugins.find(({ id }) => id === "feature-elder");
     const restart = async () => {
       await shell.end();
-      expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+      await startDaemon(shell.folder);
     };
-    expect(await shell.svc("plugin", "add", "./svc-plugin-elder-1.0.0.tgz", "--yes")).toMatchObject({ code: 0, err: "" });
-    expect(await shell.svc("config", "set", "elder", '{"enabled":true}')).toMatchObject({ code: 0 });
+    expect(await svc("plugin", "add", "./svc-plugin-elder-1.0.0.tgz", "--yes")).toMatchObject({ code: 0, err: "" });
+    expect(await svc("config", "set", "elder", '{"enabled":true}')).toMatchObject({ code: 0 });
     await restart();
     expect(await state()).toMatchObject({ state: "running", provides: ["action elder.reverse", "route GET /elder"] });
 
@@ -251,14 +257,14 @@ describe("a plugin that is not what was trusted", () => {
     await restart();
     expect(await state()).toMatchObject({ state: "failed", reason: expect.stringMatching(/not what was trusted: its files are different/) });
     expect(await replyOf(shell, "alive")).toBe("alive");
-    expect(await shell.svc("plugin", "trust", "feature-elder")).toMatchObject({ code: 1, out: expect.stringContaining("files      changed") });
-    expect(await shell.svc("plugin", "trust", "feature-elder", "--yes")).toMatchObject({ code: 0 });
+    expect(await svc("plugin", "trust", "feature-elder")).toMatchObject({ code: 1, out: expect.stringContaining("files      changed") });
+    expect(await svc("plugin", "trust", "feature-elder", "--yes")).toMatchObject({ code: 0 });
     await restart();
     expect(await state()).toMatchObject({ state: "running" });
-    expect(await shell.svc("plugin", "disable", "svc-plugin-elder")).toMatchObject({ code: 0, out: expect.stringContaining("switched off. In force now.") });
+    expect(await svc("plugin", "disable", "svc-plugin-elder")).toMatchObject({ code: 0, out: expect.stringContaining("switched off. In force now.") });
     expect((await state())?.state).not.toBe("running");
-    expect(await shell.svc("plugin", "doctor")).toMatchObject({ code: 0, out: expect.stringContaining("svc-plugin-elder") });
-    expect(await shell.svc("plugin", "remove", "svc-plugin-elder")).toMatchObject({ code: 0 });
+    expect(await svc("plugin", "doctor")).toMatchObject({ code: 0, out: expect.stringContaining("svc-plugin-elder") });
+    expect(await svc("plugin", "remove", "svc-plugin-elder")).toMatchObject({ code: 0 });
     expect(Object.keys(shell.config()).filter((key) => key !== "store")).toEqual(["node", "agents", "plugins"]);
   }, 60_000);
 });
