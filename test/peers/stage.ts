@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -120,6 +121,8 @@ export async function createStage(
         events.push(event);
         listen?.(event);
       }
+      const end = events.findIndex(({ type }) => type === "done" || type === "error");
+      if (!signal.aborted || end >= 0) assert.equal(end, events.length - 1, "a run has one end, after all else");
       return events;
     },
     processes: () => marked(marker),
@@ -178,4 +181,14 @@ export function engineSubject(stage: Stage, settings: Readonly<Record<string, un
     recalls: { prompt: "which lamp", knew: () => JSON.stringify(stage.server.requests.at(-1)?.body).includes("remember the blue lamp") },
     dispose: () => stage.dispose(),
   };
+}
+
+/**
+ * Where a test of `tierContract` runs: those of an abort, and of what is left then, on a program of their own; the others on one that stays, of the
+ * stage `warm`.
+ */
+export async function stageOfContract(name: string | undefined, warm: Stage, start: () => Promise<Stage>) {
+  if (!/abort|cancel/.test(name ?? "")) return { stage: warm, settings: { persistentProcess: true }, dispose: async () => {} };
+  const stage = await start();
+  return { stage, settings: {}, dispose: () => stage.dispose() };
 }
