@@ -1,12 +1,13 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { engineContract } from "@svc/sdk/testing";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/tiers/acp/index.ts";
 import { missing, PROGRAMS } from "./programs.ts";
 import { answerOf, createStage, engineSubject, first, type Stage, type StageOptions } from "./stage.ts";
 
 const api = { billing: "api" };
+const kept = { ...api, persistentProcess: true };
 
 interface Subject {
   readonly name: string;
@@ -59,11 +60,12 @@ describe.each(SUBJECTS)("acp on $name", ({ program, config, writes, asks = write
 
   describe.skipIf(skipped)("turns", () => {
     let stage: Stage;
-    beforeEach(async () => {
+    beforeAll(async () => {
       stage = await start();
     });
-    afterEach(async () => {
-      await stage.dispose();
+    afterAll(() => stage.dispose());
+    beforeEach(() => stage.server.clear());
+    afterEach(() => {
       expect(stage.server.refusals, "requests that the real API would refuse").toEqual([]);
     });
     const asked = () => JSON.stringify(stage.server.requests.at(-1)?.body);
@@ -77,38 +79,41 @@ describe.each(SUBJECTS)("acp on $name", ({ program, config, writes, asks = write
       expect(stage.processes()).toEqual([]);
     });
 
-    it("a call that the mode does not allow is a step with its reason, and does nothing", async () => {
-      const events = await stage.run(asks, { settings: api });
-      const refused = events.flatMap((event) => (event.type === "step" && event.step.error !== undefined ? [event.step.error] : []));
-      expect(refused).toContain("permissionMode does not allow it");
-      expect(existsSync(join(stage.workspace, "note.txt"))).toBe(false);
+    it("the probe names the program and opens a session, without a model call", async () => {
+      const agent = { id: "ada", name: "ada", workspace: stage.workspace, tier: "acp", mentions: [], access: "private" as const, settings: api };
+      expect(await stage.tier.probe?.(agent)).toMatchObject({ ok: true, detail: expect.stringMatching(version) });
+      expect(stage.server.requests.filter(({ api: kind }) => kind !== "count" && kind !== "models")).toEqual([]);
     });
 
+    // From here on in one program that stays.
+    let session: string | undefined;
     it("does it under bypassPermissions, and tells the step", async () => {
-      const events = await stage.run(writes, { settings: { ...api, permissionMode: "bypassPermissions" } });
+      const events = await stage.run(writes, { settings: { ...kept, permissionMode: "bypassPermissions" } });
+      ({ id: session } = first(events, "session") ?? {});
       expect(events.at(-1), JSON.stringify(events.at(-1))).toMatchObject({ type: "done" });
       expect(readFileSync(join(stage.workspace, "note.txt"), "utf8")).toBe("written");
       expect(events.filter((event) => event.type === "step" && event.step.phase === "end").length).toBeGreaterThan(0);
     });
 
-    it("keeps the session in a warm process, and tells it nothing twice; goes on there after a request that the vendor refuses", async () => {
-      const settings = { ...api, persistentProcess: true };
-      const session = first(await stage.run("one", { settings, system: "You are Dan." }), "session")?.id as string;
-      const kept = stage.processes();
-      const again = await stage.run("two", { settings, system: "You are Dan.", session });
-      expect(answerOf(again)).toContain("two");
-      expect(answerOf(again)).not.toContain("You are Dan.");
-      expect(stage.processes()).toEqual(kept);
-      expect(kept.length).toBeGreaterThan(0);
-      const failed = await stage.run("FAIL:400", { settings });
-      expect(failed.at(-1)).toMatchObject({ type: "error", kind: "request" });
-      expect(answerOf(await stage.run("hello again", { settings }))).toContain("hello again");
+    it("a call that the mode does not allow is a step with its reason, and does nothing", async () => {
+      rmSync(join(stage.workspace, "note.txt"), { force: true });
+      const events = await stage.run(asks, { settings: kept, ...(session === undefined ? {} : { session }) });
+      const refused = events.flatMap((event) => (event.type === "step" && event.step.error !== undefined ? [event.step.error] : []));
+      expect(refused).toContain("permissionMode does not allow it");
+      expect(existsSync(join(stage.workspace, "note.txt"))).toBe(false);
     });
 
-    it("the probe names the program and opens a session, without a model call", async () => {
-      const agent = { id: "ada", name: "ada", workspace: stage.workspace, tier: "acp", mentions: [], access: "private" as const, settings: api };
-      expect(await stage.tier.probe?.(agent)).toMatchObject({ ok: true, detail: expect.stringMatching(version) });
-      expect(stage.server.requests.filter(({ api: kind }) => kind !== "count" && kind !== "models")).toEqual([]);
+    it("keeps the session in a warm process, and tells it nothing twice; goes on there after a request that the vendor refuses", async () => {
+      const session = first(await stage.run("one", { settings: kept, system: "You are Dan." }), "session")?.id as string;
+      const before = stage.processes();
+      const again = await stage.run("two", { settings: kept, system: "You are Dan.", session });
+      expect(answerOf(again)).toContain("two");
+      expect(answerOf(again)).not.toContain("You are Dan.");
+      expect(stage.processes()).toEqual(before);
+      expect(before.length).toBeGreaterThan(0);
+      const failed = await stage.run("FAIL:400", { settings: kept, session });
+      expect(failed.at(-1)).toMatchObject({ type: "error", kind: "request" });
+      expect(answerOf(await stage.run("hello again", { settings: kept }))).toContain("hello again");
     });
   });
 
