@@ -1,15 +1,15 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Approval, Approvals, Plugin, TierEvent } from "@svc/sdk";
 import { createFakeContext } from "@svc/sdk/testing";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import approvalsPlugin from "../../plugins/features/approvals/index.ts";
 import acp from "../../plugins/tiers/acp/index.ts";
 import cliA from "../../plugins/tiers/cli-a/index.ts";
 import cliB from "../../plugins/tiers/cli-b/index.ts";
 import cliC from "../../plugins/tiers/cli-c/index.ts";
 import { missing, PROGRAMS } from "./programs.ts";
-import { answerOf, createStage, type Stage, type StageOptions } from "./stage.ts";
+import { answerOf, createStage, first, type RunOptions, type Stage, type StageOptions } from "./stage.ts";
 
 interface Subject {
   readonly name: string;
@@ -127,36 +127,46 @@ for (const { name, plugin, program, options, writes, model } of SUBJECTS) {
   if (skipped) console.warn(`skipped: ${skipped}`);
 
   describe.skipIf(skipped)(`K28 ${name}`, () => {
-    let stage: Stage | undefined;
-    afterEach(async () => {
-      for (const clock of clocks.splice(0)) clearInterval(clock);
-      await stage?.dispose();
+    let at: Stage;
+    const services: { approvals?: Approvals } = {};
+    const note = () => join(at.workspace, "note.txt");
+    beforeAll(async () => {
+      at = await createStage(plugin, { ...options, services, limits: { maxIdleSeconds: 600, maxAgeSeconds: 2700, sweepIntervalSeconds: 5 } });
+      if (program !== "gemini") return;
+      mkdirSync(join(at.home, ".gemini"));
+      const general = { maxAttempts: 2, retryFetchErrors: false, enableAutoUpdate: false };
+      writeFileSync(join(at.home, ".gemini/settings.json"), json({ general, privacy: { usageStatisticsEnabled: false } }));
     });
-    const settings = { billing: "api", permissionQuestions: "ask" };
+    afterEach(() => {
+      for (const clock of clocks.splice(0)) clearInterval(clock);
+      delete services.approvals;
+      rmSync(note(), { force: true });
+    });
+    afterAll(() => at.dispose());
 
-    async function start(approvals: Approvals | undefined): Promise<Stage> {
-      stage = await createStage(plugin, { ...options, ...(approvals === undefined ? {} : { services: { approvals } }) });
-      if (program === "gemini") {
-        mkdirSync(join(stage.home, ".gemini"));
-        const general = { maxAttempts: 2, retryFetchErrors: false, enableAutoUpdate: false };
-        writeFileSync(join(stage.home, ".gemini/settings.json"), json({ general, privacy: { usageStatisticsEnabled: false } }));
-      }
-      return stage;
-    }
-    const note = (at: Stage) => join(at.workspace, "note.txt");
+    const settings = { billing: "api", permissionQuestions: "ask" };
     const given = model === undefined ? {} : { model };
+    /** A turn in a program of its own. */
+    const alone = (prompt: string, more: RunOptions = {}) => at.run(prompt, { settings, ...given, conversation: "ada:test:-:alone", ...more });
+    let session: string | undefined;
+    /** A turn in the program that stays; one of Claude Code serves a single session. */
+    async function kept(prompt: string, own: Readonly<Record<string, unknown>> = settings): Promise<TierEvent[]> {
+      const events = await at.run(prompt, { settings: { ...own, persistentProcess: true }, ...given, ...(session === undefined ? {} : { session }) });
+      if (program === "claude") session = first(events, "session")?.id;
+      return events;
+    }
 
     it("asks a person with all of the call while the run waits, and makes it once it is allowed", async () => {
       const approvals = await startApprovals();
-      const at = await start(approvals);
-      const running = at.run(writes("allowed words"), { settings, ...given });
+      services.approvals = approvals;
+      const running = alone(writes("allowed words"));
       const asked = await firstOpen(approvals);
       expect(asked).toMatchObject({ kind: "permission", agent: "ada", requestedBy: "agent ada", title: expect.stringContaining("agent ada wants to use") });
       expect(asked.detail).toContain("allowed words");
-      expect(existsSync(note(at))).toBe(false);
+      expect(existsSync(note())).toBe(false);
       await approvals.decide(asked.id, "allow", { by: "Ann", surface: "test" });
       const events = await running;
-      expect(readFileSync(note(at), "utf8").trim()).toBe("allowed words");
+      expect(readFileSync(note(), "utf8").trim()).toBe("allowed words");
       expect(events.filter(({ type }) => type === "waiting")).toMatchObject([{ reason: expect.stringContaining(asked.id), retryAfterMs: expect.any(Number) }]);
       expect(stepsOf(events)).toMatchObject([{ output: "approved by Ann on test" }]);
       expect(events.at(-1)?.type).toBe("done");
@@ -164,35 +174,33 @@ for (const { name, plugin, program, options, writes, model } of SUBJECTS) {
 
     it("does not make a call that a person denies, or that nobody answers in time", async () => {
       const approvals = await startApprovals();
-      const at = await start(approvals);
-      const running = at.run(writes("denied words"), { settings, ...given });
+      services.approvals = approvals;
+      const running = kept(writes("denied words"));
       await approvals.decide((await firstOpen(approvals)).id, "deny", { by: "Ann", surface: "test" });
       const events = await running;
-      expect(existsSync(note(at))).toBe(false);
+      expect(existsSync(note())).toBe(false);
       expect(stepsOf(events)).toMatchObject([{ error: "rejected by Ann on test" }]);
-      await stage?.dispose();
-      const hasty = await start(await startApprovals({ permissionMinutes: 0.02 }));
-      expect(stepsOf(await hasty.run(writes("late words"), { settings, ...given }))).toMatchObject([{ error: "nobody answered in time" }]);
-      expect(existsSync(note(hasty))).toBe(false);
+      services.approvals = await startApprovals({ permissionMinutes: 0.02 });
+      expect(stepsOf(await kept(writes("late words")))).toMatchObject([{ error: "nobody answered in time" }]);
+      expect(existsSync(note())).toBe(false);
     });
 
     it("a stopped run withdraws its question; without the service the call is refused, and without the setting nobody is asked", async () => {
       const approvals = await startApprovals();
-      const at = await start(approvals);
+      services.approvals = approvals;
       const abort = new AbortController();
-      const running = at.run(writes("stopped words"), { settings, ...given, signal: abort.signal });
+      const running = alone(writes("stopped words"), { signal: abort.signal });
       const { id } = await firstOpen(approvals);
       abort.abort();
       await running;
       expect(await approvals.wait(id)).toMatchObject({ state: "withdrawn", reason: "its run was stopped" });
       const { permissionQuestions: _, ...silent } = settings;
-      const events = await at.run(writes("unasked words"), { settings: silent, ...given, conversation: "ada:test:-:other" });
+      const events = await kept(writes("unasked words"), silent);
       expect([await approvals.list({ open: true }), events.filter(({ type }) => type === "waiting")]).toEqual([[], []]);
-      expect(existsSync(note(at))).toBe(false);
-      await stage?.dispose();
-      const alone = await start(undefined);
-      const refused = await alone.run(writes("refused words"), { settings, ...given });
-      expect(existsSync(note(alone)), answerOf(refused)).toBe(false);
+      expect(existsSync(note())).toBe(false);
+      delete services.approvals;
+      const refused = await kept(writes("refused words"));
+      expect(existsSync(note()), answerOf(refused)).toBe(false);
     });
   });
 }
