@@ -11,7 +11,8 @@ export function absent(commit: string): string | undefined {
 }
 
 /**
- * Builds a commit of this repository in a folder of its own, which must be empty, with the libraries that are installed here. Some ten seconds.
+ * Builds a commit of this repository in a folder of its own, which must be empty, with the libraries that are installed here. Some five seconds: its
+ * types are not checked once more.
  */
 export function buildEarlier(commit: string, folder: string): void {
   const run = (command: string) => {
@@ -31,5 +32,5 @@ export function buildEarlier(commit: string, folder: string): void {
     const { name } = JSON.parse(readFileSync(file, "utf8")) as { name: string };
     symlinkSync(join(folder, path), join(own, name));
   }
-  run(`'${process.execPath}' '${join(libraries, "typescript/bin/tsc")}' -b`);
+  run(`'${process.execPath}' '${join(libraries, "typescript/bin/tsc")}' -b --noCheck`);
 }
