@@ -120,12 +120,12 @@ describe.skipIf(skipped)("a session of Claude Code that wears an agent", () => {
   });
   afterEach(async () => {
     for (const terminal of terminals.splice(0)) await terminal.kill();
-    await shell.svc("daemon", "stop");
+    await shell.end();
     await Promise.all([model.close(), bots.close()]);
     expect(model.refusals, "requests that the real API would refuse").toEqual([]);
   });
 
-  const sessions = () => shell.json<Shown[]>("attach", "list");
+  const sessions = () => shell.ask<Shown[]>("/attach/sessions");
 
   async function openSession(...args: string[]): Promise<{ terminal: Terminal; shown: () => Promise<Shown | undefined> }> {
     const before = (await sessions()).map(({ pid }) => pid);
@@ -212,7 +212,7 @@ describe.skipIf(skipped)("a session of Claude Code that wears an agent", () => {
     const before = await shown();
     await enter(terminal, "/clear");
     await vi.waitFor(async () => expect((await shown())?.session).not.toBe(before?.session), PATIENCE);
-    expect(await shown()).toMatchObject({ agent: "ada", mode: "auto" });
+    expect(await shell.json("attach", "list")).toMatchObject([{ agent: "ada", mode: "auto" }]);
     await say("and now");
     await vi.waitFor(() => expect(sent(), terminal.screen).toEqual(["from the terminal: and now"]), PATIENCE);
 
@@ -226,7 +226,7 @@ describe.skipIf(skipped)("a session of Claude Code that wears an agent", () => {
       [true, "please think long"],
       [true, "me too"],
     ]);
-    expect(await sessions()).toEqual([]);
+    expect(await shell.json("attach", "list")).toEqual([]);
   });
 
   it("takes by its tool alone in manual mode, and is told how many wait in notify mode", { timeout: 240_000 }, async () => {
