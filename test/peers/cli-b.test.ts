@@ -1,18 +1,20 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { engineContract, tierContract } from "@svc/sdk/testing";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import plugin from "../../plugins/tiers/cli-b/index.ts";
 import { missing, PROGRAMS } from "./programs.ts";
-import { answerOf, createStage, engineSubject, first, type Stage } from "./stage.ts";
+import { answerOf, createStage, engineSubject, first, type Stage, stageOfContract } from "./stage.ts";
 
 const skipped = missing("codex");
 if (skipped) console.warn(`skipped: ${skipped}`);
 const api = { billing: "api" };
+const kept = { ...api, persistentProcess: true };
 const start = (env: Record<string, string> = {}) =>
   createStage(plugin as never, {
     config: { command: PROGRAMS.codex },
     env: (url) => ({ OPENAI_BASE_URL: `${url}/v1`, OPENAI_API_KEY: "dummy-key", ...env }),
+    limits: { maxIdleSeconds: 600, maxAgeSeconds: 2700, sweepIntervalSeconds: 5 },
   });
 /** A server with one tool, `add`. */
 const ADDER = `
@@ -25,6 +27,15 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   else if (method === "tools/call") out({ id, result: { content: [{ type: "text", text: "SUM=" + (params.arguments.a + params.arguments.b) }] } });
   else if (id !== undefined) out({ id, result: {} });
 });`;
+
+/** Its program serves the tests that look at what a turn tells, and not at how the program starts and ends. */
+let warm: Stage;
+beforeAll(async () => {
+  warm = await start();
+});
+beforeEach(() => warm.server.clear());
+afterEach(() => expect(warm.server.refusals, "requests that the real API would refuse").toEqual([]));
+afterAll(() => warm.dispose());
 
 describe.skipIf(skipped)("cli-b on Codex", () => {
   let stage: Stage;
@@ -50,36 +61,36 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
 
   it("tells the tokens of a turn with several calls of the model, and of the next turn alone", async () => {
     const call = 'CALL:exec_command:{"cmd":"sleep 0.3; echo one"}';
-    const once = await stage.run(`${call} x`, { settings: api });
-    const alone = stage.server.requests.filter(({ api }) => api === "responses").length;
+    const once = await warm.run(`${call} x`, { settings: kept });
+    const alone = warm.server.requests.filter(({ api }) => api === "responses").length;
     expect(alone).toBe(2);
     const session = first(once, "session")?.id as string;
-    const next = await stage.run("two", { settings: api, session });
+    const next = await warm.run("two", { settings: api, session });
     expect(first(once, "usage")?.usage.input).toBeGreaterThan((first(next, "usage")?.usage.input as number) * 1.5);
   });
 
   it("tells commands as steps", async () => {
-    const events = await stage.run('CALL:exec_command:{"cmd":"echo hi > a.txt; sleep 0.3; cat a.txt"} x', {
-      settings: { ...api, permissionMode: "acceptEdits" },
+    const events = await warm.run('CALL:exec_command:{"cmd":"echo hi > a.txt; sleep 0.3; cat a.txt"} x', {
+      settings: { ...kept, permissionMode: "acceptEdits" },
     });
     expect(events.flatMap((event) => (event.type === "step" ? [event.step] : []))).toMatchObject([
       { name: "shell", phase: "start", input: expect.stringContaining("echo hi") },
       { name: "shell", phase: "end", output: expect.stringContaining("hi") },
     ]);
-    expect(readFileSync(join(stage.workspace, "a.txt"), "utf8")).toBe("hi\n");
+    expect(readFileSync(join(warm.workspace, "a.txt"), "utf8")).toBe("hi\n");
   });
 
   it("ENG-7 the model's commands do not see the key that pays for them", async () => {
-    const events = await stage.run('CALL:exec_command:{"cmd":"env; sleep 0.2"} x', { settings: { ...api, permissionMode: "acceptEdits" } });
-    const told = JSON.stringify([events, stage.server.requests.map(({ body }) => body)]);
+    const events = await warm.run('CALL:exec_command:{"cmd":"env; sleep 0.2"} x', { settings: { ...kept, permissionMode: "acceptEdits" } });
+    const told = JSON.stringify([events, warm.server.requests.map(({ body }) => body)]);
     expect(told).toContain("HOME=");
     expect(told).not.toMatch(/OPENAI_API_KEY=|dummy-key/);
   });
 
   it("writes nothing by default, and declines what the program asks for", async () => {
     const asks = '{"cmd":"touch made","sandbox_permissions":"require_escalated","justification":"because"}';
-    const events = await stage.run(`CALL:exec_command:{"cmd":"touch made; sleep 0.2"} CALL:exec_command:${asks} x`, { settings: api });
-    expect(existsSync(join(stage.workspace, "made"))).toBe(false);
+    const events = await warm.run(`CALL:exec_command:{"cmd":"touch made; sleep 0.2"} CALL:exec_command:${asks} x`, { settings: kept });
+    expect(existsSync(join(warm.workspace, "made"))).toBe(false);
     expect(answerOf(events)).toContain("rejected");
   });
 
@@ -98,7 +109,7 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
 
   it("starts a new thread where the one to resume is unknown", async () => {
     const session = "01a1fbf7-0000-7000-8000-000000000000";
-    const events = await stage.run("hello again", { settings: api, session });
+    const events = await warm.run("hello again", { settings: kept, session });
     expect(answerOf(events)).toBe("ECHO: hello again");
     expect(first(events, "session")?.id).not.toBe(session);
   });
@@ -110,23 +121,23 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
     const prompt = 'CALL:add:{"a":1,"b":41} x';
     // A model that the program does not know gets the tools one by one.
     const model = "fake-7";
-    expect(answerOf(await stage.run(prompt, { settings: api, model }))).toContain("rejected");
-    const events = await stage.run(prompt, { model, settings: { ...api, mcp: { adder: { command: process.execPath } } } });
+    expect(answerOf(await stage.run(prompt, { settings: kept, model }))).toContain("rejected");
+    const events = await stage.run(prompt, { model, settings: { ...kept, mcp: { adder: { command: process.execPath } } } });
     expect(answerOf(events)).toContain("SUM=42");
     expect(events.some((event) => event.type === "step" && event.step.name === "mcp__adder__add")).toBe(true);
   });
 
   it("passes pictures on, and names what is none", async () => {
-    const path = join(stage.workspace, "dot.png");
+    const path = join(warm.workspace, "dot.png");
     writeFileSync(path, Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64"));
-    const secret = join(stage.workspace, "secret.png");
+    const secret = join(warm.workspace, "secret.png");
     writeFileSync(secret, "no picture, but a secret");
     const media = [
       { kind: "image", path, type: "image/tiff" },
       { kind: "image", path: secret, name: "secret.png" },
     ] as const;
-    await stage.run("what is this", { settings: api, media });
-    const body = JSON.stringify(stage.server.requests.find(({ api }) => api === "responses")?.body);
+    await warm.run("what is this", { settings: kept, media });
+    const body = JSON.stringify(warm.server.requests.find(({ api }) => api === "responses")?.body);
     expect(body.match(/"input_image"/g)).toHaveLength(1);
     expect(body).toContain("Not passed on, because it is no picture of at most 5 MB: secret.png");
   });
@@ -162,7 +173,7 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
   });
 
   it("tells 401 and 429 as errors with their kind", async () => {
-    expect((await stage.run("FAIL:429 now", { settings: api })).at(-1)).toMatchObject({ type: "error", kind: "rate-limit" });
+    expect((await warm.run("FAIL:429 now", { settings: kept })).at(-1)).toMatchObject({ type: "error", kind: "rate-limit" });
     const locked = await start({ OPENAI_API_KEY: "bad-key" });
     expect((await locked.run("hello", { settings: api })).at(-1)).toMatchObject({ type: "error", kind: "auth" });
     await locked.dispose();
@@ -196,10 +207,10 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
   });
 
   it("ENG-13 tells a conversation that is too long as one that needs a new session", async () => {
-    const session = first(await stage.run("hello", { settings: api }), "session")?.id as string;
-    const full = await stage.run("OVERFLOW", { settings: api, session });
+    const session = first(await warm.run("hello", { settings: kept }), "session")?.id as string;
+    const full = await warm.run("OVERFLOW", { settings: kept, session });
     expect(full.at(-1)).toMatchObject({ type: "error", kind: "context" });
-    expect(answerOf(await stage.run("hello again", { settings: api }))).toContain("hello again");
+    expect(answerOf(await warm.run("hello again", { settings: kept }))).toContain("hello again");
   });
 
   it("ENG-5 tells a tool server that does not start, once", async () => {
@@ -220,11 +231,10 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
   });
 
   it("ENG-15 a session that goes on holds one copy of a layer", async () => {
-    const settings = { ...api };
     const layers = [{ name: "identity", priority: 4, text: "## Identity of the test" }];
-    const session = first(await stage.run("one", { settings, layers }), "session")?.id as string;
-    await stage.run("two", { settings, layers, session });
-    await stage.run("three", { settings, layers, session });
+    const session = first(await stage.run("one", { settings: kept, layers }), "session")?.id as string;
+    await stage.run("two", { settings: kept, layers, session });
+    await stage.run("three", { settings: api, layers, session });
     const body = JSON.stringify(stage.server.requests.findLast(({ api }) => api === "responses")?.body);
     expect(body).toContain("three");
     // The model repeats what it is told.
@@ -240,18 +250,17 @@ describe.skipIf(skipped)("cli-b keeps the contract of tiers", () => {
   tierContract(
     { describe, it },
     async () => {
-      const stage = await start();
-      const { tier } = stage;
+      const { stage, settings, dispose } = await stageOfContract(expect.getState().currentTestName, warm, start);
       return {
-        tier,
-        agent: { workspace: stage.workspace, settings: { ...api, permissionMode: "acceptEdits" } },
+        tier: stage.tier,
+        agent: { workspace: stage.workspace, settings: { ...api, ...settings, permissionMode: "acceptEdits" } },
         works: { prompt: 'CALL:exec_command:{"cmd":"sleep 0.3; echo written words here"} now', answer: "written words here" },
         other: { prompt: "the other words of the turn", answer: "ECHO: the other words" },
         fails: "FAIL:400",
         endless: "HANG",
         silent: ["MUTE"],
         idle: () => stage.processes().length === 0,
-        dispose: () => stage.dispose(),
+        dispose,
       };
     },
     // The program counts the tokens of a turn at its end.
