@@ -1,19 +1,54 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Tier, TierEvent } from "@svc/sdk";
 import { engineContract, tierContract } from "@svc/sdk/testing";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import plugin from "../../plugins/tiers/cli-a/index.ts";
 import { missing, PROGRAMS } from "./programs.ts";
-import { answerOf, createStage, engineSubject, first, type Stage } from "./stage.ts";
+import { answerOf, createStage, engineSubject, first, type RunOptions, type Stage, stageOfContract } from "./stage.ts";
 
 const skipped = missing("claude");
 if (skipped) console.warn(`skipped: ${skipped}`);
 const api = { billing: "api" };
+const kept = { ...api, persistentProcess: true };
 const start = (env: Record<string, string> = {}) =>
   createStage(plugin as never, {
     config: { command: PROGRAMS.claude },
     env: (url) => ({ ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: "dummy-key", ...env }),
+    limits: { maxIdleSeconds: 600, maxAgeSeconds: 2700, sweepIntervalSeconds: 5 },
   });
+
+/** A program of it serves one session: the tests that look at what a turn tells, and not at how the program starts and ends, go on in one. */
+let warm: Stage;
+let going: string | undefined;
+beforeAll(async () => {
+  warm = await start();
+});
+beforeEach(() => warm.server.clear());
+afterEach(() => expect(warm.server.refusals, "requests that the real API would refuse").toEqual([]));
+afterAll(() => warm.dispose());
+
+async function goOn(prompt: string, more: RunOptions = {}): Promise<TierEvent[]> {
+  const events = await warm.run(prompt, { settings: kept, ...(going === undefined ? {} : { session: going }), ...more });
+  going = first(events, "session")?.id;
+  return events;
+}
+
+/** The tier, with a session that goes on in each conversation. */
+function goingOn(tier: Tier): Tier {
+  const sessions = new Map<string, string>();
+  return {
+    ...tier,
+    async *run(turn, context, signal) {
+      const at = turn.route.conversation;
+      const session = context.session ?? sessions.get(at);
+      for await (const event of tier.run(turn, { ...context, ...(session === undefined ? {} : { session }) }, signal)) {
+        if (event.type === "session") sessions.set(at, event.id);
+        yield event;
+      }
+    },
+  };
+}
 
 describe.skipIf(skipped)("cli-a on Claude Code", () => {
   let stage: Stage;
@@ -55,10 +90,7 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
   it("ENG-7 neither the model's commands nor tool servers see the key that pays for them", async () => {
     const seen = join(stage.workspace, "server-environment");
     const script = join(stage.workspace, "server.mjs");
-    writeFileSync(
-      script,
-      `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(seen)}, JSON.stringify(process.env)); process.stdin.resume();`,
-    );
+    writeFileSync(script, `import { writeFileSync } from "node:fs"; writeFileSync(${JSON.stringify(seen)}, JSON.stringify(process.env));`);
     writeFileSync(join(stage.workspace, ".mcp.json"), JSON.stringify({ mcpServers: { spy: { command: process.execPath, args: [script] } } }));
     const settings = { ...api, permissionMode: "acceptEdits", mcp: { spy: { command: process.execPath, args: [script] } } };
     const events = await stage.run('CALL:Bash:{"command":"env > shell-environment; echo done"} now', { settings });
@@ -73,11 +105,11 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
   });
 
   it("denies what the permission mode does not allow, without asking anybody", async () => {
-    const events = await stage.run('CALL:Write:{"file_path":"note.txt","content":"x"} now', { settings: api });
+    const events = await goOn('CALL:Write:{"file_path":"note.txt","content":"x"} now');
     expect(events.flatMap((event) => (event.type === "step" && event.step.phase === "end" ? [event.step.error] : []))).toEqual([
       expect.stringContaining("permissionMode 'default'"),
     ]);
-    expect(existsSync(join(stage.workspace, "note.txt"))).toBe(false);
+    expect(existsSync(join(warm.workspace, "note.txt"))).toBe(false);
     expect(events.at(-1)?.type).toBe("done");
   });
 
@@ -102,16 +134,15 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
 
   it("passes pictures on as content", async () => {
     const data = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
-    const path = join(stage.workspace, "dot.png");
+    const path = join(warm.workspace, "dot.png");
     writeFileSync(path, data);
-    await stage.run("what is this", {
-      settings: api,
+    await goOn("what is this", {
       media: [
         { kind: "image", path, type: "image/png" },
         { kind: "image", name: "fake.png", data: Buffer.from("no picture") },
       ],
     });
-    const body = JSON.stringify(stage.server.requests.find(({ api }) => api === "messages")?.body.messages);
+    const body = JSON.stringify(warm.server.requests.find(({ api }) => api === "messages")?.body.messages);
     expect(body).toContain('"media_type":"image/png"');
     expect(body).toContain("fake.png");
   });
@@ -144,14 +175,14 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
   });
 
   it("tells 401 and 429 as errors with their kind", async () => {
-    expect((await stage.run("FAIL:429 now", { settings: api })).at(-1)).toMatchObject({ type: "error", kind: "rate-limit" });
+    expect((await goOn("FAIL:429 now")).at(-1)).toMatchObject({ type: "error", kind: "rate-limit" });
     const locked = await start({ ANTHROPIC_API_KEY: "bad-key" });
     expect((await locked.run("hello", { settings: api })).at(-1)).toMatchObject({ type: "error", kind: "auth" });
     await locked.dispose();
   });
 
   it("goes on after a vendor that was overloaded once", async () => {
-    expect(answerOf(await stage.run("FAIL:529:1 then speak", { settings: api }))).toBe("ECHO: FAIL:529:1 then speak");
+    expect(answerOf(await goOn("FAIL:529:1 then speak"))).toBe("ECHO: FAIL:529:1 then speak");
   });
 
   it("RUN-12 a run on the shared sign-in gets no key, even where the daemon has one", async () => {
@@ -200,19 +231,18 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
   });
 
   it("SES-09 a restricted run takes no warm process and leaves none", async () => {
-    const settings = { ...api, persistentProcess: true };
-    const session = first(await stage.run("one", { settings }), "session")?.id as string;
-    const [pid] = stage.processes();
-    const events = await stage.run('CALL:Read:{"file_path":"x"}', { settings, conversation: "ada:cron:-:job", turn: { autonomy: "report" } });
+    const session = first(await goOn("one"), "session")?.id as string;
+    const [pid] = warm.processes();
+    const events = await warm.run('CALL:Read:{"file_path":"x"}', { settings: kept, conversation: "ada:cron:-:job", turn: { autonomy: "report" } });
     expect(first(events, "session")?.id).not.toBe(session);
-    expect(stage.processes()).toEqual([pid]);
+    expect(warm.processes()).toEqual([pid]);
   });
 
   it("ENG-13 tells a conversation that is too long as one that needs a new session", async () => {
-    const session = first(await stage.run("hello", { settings: api }), "session")?.id as string;
-    const full = await stage.run("OVERFLOW", { settings: api, session });
+    await goOn("hello");
+    const full = await goOn("OVERFLOW");
     expect(full.at(-1)).toMatchObject({ type: "error", kind: "context" });
-    expect(answerOf(await stage.run("hello again", { settings: api }))).toContain("hello again");
+    expect(answerOf(await warm.run("hello again", { settings: kept }))).toContain("hello again");
   });
 
   it("ENG-5 tells a tool server that does not start, once", async () => {
@@ -233,11 +263,10 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
   });
 
   it("ENG-15 a session that goes on holds one copy of a layer", async () => {
-    const settings = { ...api };
     const layers = [{ name: "identity", priority: 4, text: "## Identity of the test" }];
-    const session = first(await stage.run("one", { settings, layers }), "session")?.id as string;
-    await stage.run("two", { settings, layers, session });
-    await stage.run("three", { settings, layers, session });
+    const session = first(await stage.run("one", { settings: kept, layers }), "session")?.id as string;
+    await stage.run("two", { settings: kept, layers, session });
+    await stage.run("three", { settings: api, layers, session });
     const body = JSON.stringify(stage.server.requests.findLast(({ api }) => api === "messages")?.body);
     expect(body).toContain("three");
     // The model repeats what it is told.
@@ -250,21 +279,21 @@ describe.skipIf(skipped)("cli-a on Claude Code", () => {
 });
 
 describe.skipIf(skipped)("cli-a keeps the contract of tiers", () => {
+  let inOneSession: Tier | undefined;
   tierContract(
     { describe, it },
     async () => {
-      const stage = await start();
-      const { tier } = stage;
+      const { stage, settings, dispose } = await stageOfContract(expect.getState().currentTestName, warm, start);
       return {
-        tier,
-        agent: { workspace: stage.workspace, settings: { ...api, permissionMode: "acceptEdits" } },
+        tier: stage === warm ? (inOneSession ??= goingOn(warm.tier)) : stage.tier,
+        agent: { workspace: stage.workspace, settings: { ...api, ...settings, permissionMode: "acceptEdits" } },
         works: { prompt: 'CALL:Bash:{"command":"echo written words here","description":"say"} now', answer: "RESULT: written words here" },
         other: { prompt: "the other words of the turn", answer: "ECHO: the other words" },
         fails: "FAIL:400",
         endless: "HANG",
         silent: ["MUTE"],
         idle: () => stage.processes().length === 0,
-        dispose: () => stage.dispose(),
+        dispose,
       };
     },
     // The program counts the tokens of a turn at its end.
