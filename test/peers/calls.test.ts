@@ -1,9 +1,10 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ChannelHandle, definePlugin, type Message, type Outgoing, type Plugin } from "@svc/sdk";
 import type { Browser, Page } from "playwright-core";
-import { afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../house/house.ts";
 import { freePort } from "../kit/free-port.ts";
 import { baseOf, post, type RunOptions, runKernel, temporaryFolder } from "../kit/kernel.ts";
@@ -64,8 +65,7 @@ async function startRelay(): Promise<{ readonly url: string; readonly process: C
 }
 
 /** Two sentences with pauses, spoken by espeak-ng, as a browser takes them for its microphone. */
-async function spokenFile(): Promise<string> {
-  const folder = await temporaryFolder();
+function spokenFile(folder: string): string {
   const [first, second, pause, whole] = ["one.wav", "two.wav", "pause.wav", "whole.wav"].map((name) => join(folder, name)) as [string, string, string, string];
   for (const [text, file] of [
     [SENTENCES[0], first],
@@ -78,18 +78,27 @@ async function spokenFile(): Promise<string> {
   return whole;
 }
 
-async function openBrowser(...args: readonly string[]): Promise<Browser> {
+/** One for all tests, whose microphone says the sentences again and again: what a machine that is busy for a moment garbles once is heard the next time. */
+let browser: Browser;
+let spoken: string;
+beforeAll(async () => {
+  if (reason !== undefined) return;
+  mkdirSync(tmpdir(), { recursive: true });
+  spoken = mkdtempSync(join(tmpdir(), "svc-spoken-"));
   const { chromium } = await import("playwright-core");
-  const browser = await chromium.launch({
+  browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: [
       ...["--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"],
-      ...["--disable-features=WebRtcHideLocalIpsWithMdns", "--allow-loopback-in-peer-connection", "--autoplay-policy=no-user-gesture-required", ...args],
+      ...["--disable-features=WebRtcHideLocalIpsWithMdns", "--allow-loopback-in-peer-connection", "--autoplay-policy=no-user-gesture-required"],
+      `--use-file-for-fake-audio-capture=${spokenFile(spoken)}`,
     ],
   });
-  ends.push(() => browser.close());
-  return browser;
-}
+});
+afterAll(async () => {
+  await browser?.close();
+  if (spoken !== undefined) rmSync(spoken, { recursive: true, force: true });
+});
 
 /** A chat in which people read and press. */
 function chat() {
@@ -152,8 +161,9 @@ async function daemon(webrtc: object, speech: SpeechServer | undefined, options:
 }
 
 /** The page of a link; what it did that its policy forbids is kept. */
-async function openPage(browser: Browser, url: string): Promise<{ page: Page; wrong: string[] }> {
+async function openPage(url: string): Promise<{ page: Page; wrong: string[] }> {
   const page = await browser.newPage();
+  ends.push(() => page.close());
   const wrong: string[] = [];
   page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
   page.on("pageerror", (error) => wrong.push(String(error)));
@@ -162,8 +172,6 @@ async function openPage(browser: Browser, url: string): Promise<{ page: Page; wr
 }
 
 describe.skipIf(reason !== undefined)("a call from a browser", () => {
-  beforeAll(() => mkdirSync(process.env.TMPDIR ?? "/tmp", { recursive: true }));
-
   it("CHAN-09 from relay to relay: its words are in the chat while it runs, the bot sends nothing, and it ends at its limit", {
     timeout: LIMIT,
   }, async () => {
@@ -175,9 +183,7 @@ describe.skipIf(reason !== undefined)("a call from a browser", () => {
     const at = await daemon({ ...turn, bot, relayOnly: true }, speech);
     const placed = await post(at.base, "/calls", { to: "a", by: "Ann" });
     const { call, url } = placed.body as unknown as { call: { id: string }; url: string };
-    // Said again and again: what a machine that is busy for a moment garbles once is heard the next time.
-    const browser = await openBrowser(`--use-file-for-fake-audio-capture=${await spokenFile()}`);
-    const { page, wrong } = await openPage(browser, url.replace("#", "?relay=only#"));
+    const { page, wrong } = await openPage(url.replace("#", "?relay=only#"));
     expect(new URL(page.url()).hash).toBe("");
     await page.evaluate(() => {
       const Original = RTCPeerConnection;
@@ -230,7 +236,7 @@ describe.skipIf(reason !== undefined)("a call from a browser", () => {
     const turn = { turnServers: [{ urls: relay.url, username: USER, credential: "wrong-password" }], relayOnly: true };
     const at = await daemon({ ...turn, bot: { enabled: true, transcriptChannel: { channel: "chat", chatId: "9" } } }, undefined);
     const { url } = (await post(at.base, "/calls", { to: "a", by: "Ann" })).body as unknown as { url: string };
-    const { page } = await openPage(await openBrowser(), url.replace("#", "?relay=only#"));
+    const { page } = await openPage(url.replace("#", "?relay=only#"));
     await page.getByRole("button", { name: "Talk" }).click();
     await page.locator("#state[data-state=failed]").waitFor({ timeout: 90_000 });
     const shown = await page.locator("main").innerText();
@@ -246,8 +252,7 @@ describe.skipIf(reason !== undefined)("a browser whose network changes", () => {
     ends.push(() => speech.close());
     const at = await daemon({ bot: { enabled: true, whisperBackend: "cloud", transcriptChannel: { channel: "chat", chatId: "9" } } }, speech);
     const { call, url } = (await post(at.base, "/calls", { to: "a", by: "Ann" })).body as unknown as { call: { id: string }; url: string };
-    const browser = await openBrowser(`--use-file-for-fake-audio-capture=${await spokenFile()}`);
-    const { page } = await openPage(browser, url);
+    const { page } = await openPage(url);
     await page.evaluate(() => {
       const Original = RTCPeerConnection;
       const kept = globalThis as unknown as { peer: RTCPeerConnection; hung: boolean; RTCPeerConnection: unknown };
@@ -299,7 +304,7 @@ describe.skipIf(reason !== undefined)("a camera from a browser", () => {
     await at.people.press("Answer");
     await until(() => at.people.texts().some((text) => text.includes("/camera/")), "the link");
     const [link = ""] = /http:\S+/.exec(at.people.texts().find((text) => text.includes("/camera/")) ?? "") ?? [];
-    const { page, wrong } = await openPage(await openBrowser(), link.replace(/\/\/[^/]+/, `//${new URL(at.base).host}`));
+    const { page, wrong } = await openPage(link.replace(/\/\/[^/]+/, `//${new URL(at.base).host}`));
     await page.getByRole("button", { name: "Show the camera" }).click();
     await page.getByText("The agent may ask for pictures").waitFor();
     expect((await post(at.base, `/calls/${id}/ask`, {})).status).toBe(200);
