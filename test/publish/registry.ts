@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { freePort } from "../kit/free-port.ts";
+import { startFront } from "./front.ts";
 
 /** A registry on loopback; what is not published there comes from the registry that npm is set up for. */
 export interface Registry {
@@ -17,16 +18,18 @@ const PROGRAM = join(MODULES, "verdaccio/bin/verdaccio");
 export const registryMissing = (): string | undefined =>
   existsSync(PROGRAM) ? undefined : "the registry is not installed; run: npm ci --prefix test/publish/registry";
 
+/** Our own names, which are looked for nowhere else, and what a registry says of itself. */
+const OURS = /^\/(@svc(%2f|\/)|svc-plugin-|-\/)/i;
+
 export async function startRegistry(folder: string, uplink: string): Promise<Registry> {
   mkdirSync(folder, { recursive: true });
   const port = await freePort();
+  const front = await startFront(port, uplink, (path) => OURS.test(path));
   const open = { access: ["$all"], publish: ["$all"], unpublish: ["$all"] };
   const config = {
     storage: join(folder, "storage"),
     auth: { htpasswd: { file: join(folder, "htpasswd"), max_users: 10 } },
-    uplinks: { upstream: { url: uplink } },
-    // Our own names are looked for nowhere else.
-    packages: { "@svc/*": open, "svc-plugin-*": open, "**": { access: ["$all"], proxy: ["upstream"] } },
+    packages: { "@svc/*": open, "svc-plugin-*": open },
     log: { type: "stdout", format: "pretty", level: "error" },
     web: { enable: false },
   };
@@ -34,6 +37,7 @@ export async function startRegistry(folder: string, uplink: string): Promise<Reg
   writeFileSync(join(folder, "config.yaml"), JSON.stringify(config));
   const child = spawn(process.execPath, [PROGRAM, "--config", join(folder, "config.yaml"), "--listen", `127.0.0.1:${port}`], {
     cwd: folder,
+    env: { ...process.env, VERDACCIO_PUBLIC_URL: front.address },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let said = "";
@@ -42,10 +46,9 @@ export async function startRegistry(folder: string, uplink: string): Promise<Reg
       said += chunk;
     });
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
-  const address = `http://127.0.0.1:${port}/`;
   for (let tries = 0; ; tries += 1) {
     if (child.exitCode !== null || tries > 600) throw new Error(`the registry did not come up: ${said}`);
-    const up = await fetch(`${address}-/ping`).then(
+    const up = await fetch(`http://127.0.0.1:${port}/-/ping`).then(
       ({ ok }) => ok,
       () => false,
     );
@@ -53,8 +56,9 @@ export async function startRegistry(folder: string, uplink: string): Promise<Reg
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return {
-    address,
+    address: front.address,
     async stop() {
+      front.close();
       child.kill();
       await ended;
     },
