@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,6 +24,7 @@ it("few blocks of the pages are not run as they stand there, each for a reason",
 
 describe.skipIf(missing !== undefined)("each command of a page, top to bottom, in an empty folder of a machine that has only Node.js", () => {
   let home: string;
+  let installed: string | undefined;
   beforeAll(() => {
     home = mkdtempSync(join(tmpdir(), "svc-pages-"));
   });
@@ -31,15 +32,19 @@ describe.skipIf(missing !== undefined)("each command of a page, top to bottom, i
 
   it.each(withCommands)("%s", async (path) => {
     const { script, files } = readPage(path);
-    const machine = openMachine(mkdtempSync(join(home, "machine-")), inject("released") as Released, nodeOf(24) as string);
+    const machine = openMachine(mkdtempSync(join(home, "machine-")), inject("released") as Released, nodeOf(24) as string, join(home, "cache"));
     const blocks = join(machine.home, "blocks");
     mkdirSync(blocks);
     for (const [name, text] of Object.entries(files)) writeFileSync(join(blocks, name), text);
-    // A page that has an installation already before it is one of its own.
-    if (!script.includes("npm install -g @svc/cli")) await machine.npm("install", "--global", "@svc/cli");
+    // A page that takes an installation for granted has one that an earlier page has made: the same files in a folder of its own.
+    if (!script.includes("npm install -g @svc/cli")) {
+      if (installed === undefined) await machine.npm("install", "--global", "@svc/cli");
+      else execFileSync("cp", ["-al", `${installed}/.`, machine.prefix]);
+    }
     const { code, said } = await runScript(machine, `${script}\ncd "$OLDPWD" 2> /dev/null || true\n`, { PAGE_BLOCKS: blocks });
     await stopDaemons(machine);
     expect(code, said).toBe(0);
+    installed ??= machine.prefix;
     if (path === "docs/first-bot.md") expect(said).toMatch(/garden gate opens at seven/);
   });
 });

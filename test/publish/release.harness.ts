@@ -118,8 +118,8 @@ export interface Machine {
   svc(...args: string[]): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
 }
 
-/** `node` runs npm and everything that is installed. */
-export function openMachine(home: string, registry: Pick<Registry, "address">, node: string): Machine {
+/** `node` runs npm and everything that is installed. Machines of one test file may share npm's `cache`. */
+export function openMachine(home: string, registry: Pick<Registry, "address">, node: string, cache = join(home, "cache")): Machine {
   const prefix = join(home, "prefix");
   const folder = join(home, "bots");
   const bin = join(home, "bin");
@@ -133,7 +133,7 @@ export function openMachine(home: string, registry: Pick<Registry, "address">, n
     HOME: home,
     PATH: [join(prefix, "bin"), dirname(node), bin, "/usr/bin", "/bin"].join(":"),
     npm_config_userconfig: join(home, ".npmrc"),
-    npm_config_cache: join(home, "cache"),
+    npm_config_cache: cache,
     SVC_LOG_LEVEL: "warn",
   };
   return {
