@@ -50,6 +50,33 @@ const AWAY = '{"error":"the daemon at http://192.0.2.1 does not answer"}';
 const DATA = /\/api\/(?!me(\?|$)|ticket|live\/stream|sign-in|public)/;
 /** Longer than a page reads before it says that reading takes long. */
 const SLOW_MS = 6_000;
+/**
+ * Takes what a page asks of the daemon, from now on: it has no answer, then a refusal, then its own. By the debugger itself: `page.route` switches
+ * the browser's cache off, and each document would read and compile all programs again.
+ */
+async function takeRequests(page: Page): Promise<{ refuse(): void; letGo(): Promise<void> }> {
+  const debug = await page.context().newCDPSession(page);
+  const headers = [{ name: "content-type", value: "application/json" }];
+  const body = Buffer.from(AWAY).toString("base64");
+  let held: string[] | undefined = [];
+  // The page may be closed by then.
+  const fail = (requestId: string) =>
+    debug.send("Fetch.fulfillRequest", { requestId, responseCode: 502, responseHeaders: headers, body }).catch(() => undefined);
+  debug.on("Fetch.requestPaused", ({ requestId, request: { url } }) => {
+    if (!DATA.test(url)) void debug.send("Fetch.continueRequest", { requestId }).catch(() => undefined);
+    else if (held === undefined) void fail(requestId);
+    else held.push(requestId);
+  });
+  await debug.send("Fetch.enable", { patterns: [{ urlPattern: "*/api/*" }] });
+  return {
+    refuse() {
+      for (const requestId of held ?? []) void fail(requestId);
+      held = undefined;
+    },
+    letGo: () => debug.detach(),
+  };
+}
+
 const THEMES = ["light", "dark"] as const;
 const NAMES: Readonly<Record<string, string>> = { "/": "boards" };
 const nameOf = (path: string) => NAMES[path] ?? path.replace(/\W+/g, "-").replace(/^-/, "").toLowerCase();
@@ -63,7 +90,9 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
   const said = (page: Page, words: RegExp) => page.locator("#page").getByText(words).filter({ visible: true }).first().waitFor();
   /** Both themes are judged; where pictures are wanted, one is taken of each. */
   const look = async (page: Page, state: string, path: string) => {
-    for (const colorScheme of THEMES) {
+    // It begins with the theme in which the page stands: each change draws everything anew.
+    const dark = await page.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches);
+    for (const colorScheme of dark ? THEMES.toReversed() : THEMES) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       await judge(page);
       expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
@@ -78,45 +107,39 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
   /** The pages of a browser have the token; an empty page has nowhere to keep it. */
   const signedIn = (context: BrowserContext, token: string) =>
     context.addInitScript((value) => location.protocol === "http:" && localStorage.setItem("svc.token", value), token);
-  /** An empty document between two places of one page, which would stay the same one. It is the daemon's: another site's has a process of its own. */
-  const leave = async (page: Page) => {
-    const address = `${at.url}/empty`;
-    await page.route(address, (route) => route.fulfill({ contentType: "text/html", body: '<link rel="icon" href="data:,">' }));
-    await page.goto(address);
+  /** Another document between two places of one page, which would stay the same one. It is the daemon's: another site's has a process of its own. */
+  const leave = (page: Page) => page.goto(`${at.url}/nothing-here`);
+  /** Pages that have the programs of the dashboard compiled already. After a failed test each has one of its own. */
+  const kept: { plain?: Page; clocked?: Page } = {};
+  const openKept = async (kind: keyof typeof kept): Promise<Page> => {
+    const page = await openAs(at.token);
+    // The clock of a browser's pages is set once for all of them.
+    if (kind === "clocked") await page.clock.install();
+    return page;
   };
-  let kept: Page | undefined;
-  /** A page that has the programs of the dashboard compiled already. After a failed test each has one of its own. */
-  const keptPage = async (): Promise<Page> => {
-    if (kept === undefined) return openAs(at.token);
+  const keptPage = async (kind: keyof typeof kept): Promise<Page> => {
+    const page = kept[kind];
+    if (page === undefined) return openKept(kind);
     onTestFailed(() => {
-      kept = undefined;
+      delete kept[kind];
     });
-    await kept.unrouteAll({ behavior: "ignoreErrors" });
-    await kept.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
-    await leave(kept);
-    return kept;
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await leave(page);
+    return page;
   };
   beforeAll(async () => {
     browser = await openBrowser();
     at = await startDashboard({ config, token: "the-single-bearer-of-old" });
     const answer = await at.api<{ taskId: string }>("POST", "/api/chat/echo", { text: "the first of all", chat: "test" });
     task = answer.taskId;
-    kept = await openAs(at.token);
+    kept.plain = await openKept("plain");
+    kept.clocked = await openKept("clocked");
   });
 
   for (const { path, content, slow = false } of PAGES)
     it(`${path} says that it reads, that it could not, and shows what there is when it is asked again`, async () => {
-      // The clock of a browser's pages is set once for all of them.
-      const page = slow ? await openAs(at.token) : await keptPage();
-      let state: "held" | "away" | "here" = "held";
-      const held: (() => void)[] = [];
-      await page.route(DATA, async (route) => {
-        if (state === "held") await new Promise<void>((resolve) => held.push(resolve));
-        // The page may be closed by then.
-        const answer = state === "here" ? route.continue() : route.fulfill({ status: 502, contentType: "application/json", body: AWAY });
-        await answer.catch(() => undefined);
-      });
-      if (slow) await page.clock.install();
+      const page = await keptPage(slow ? "clocked" : "plain");
+      const requests = await takeRequests(page);
       await page.goto(addressOf(path));
       await page.locator("#page .kit-loading").first().waitFor();
       await look(page, "loading", path);
@@ -124,11 +147,10 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
         await page.clock.runFor(SLOW_MS);
         await page.getByText("Still reading...").first().waitFor();
       }
-      state = "away";
-      for (const go of held.splice(0)) go();
+      requests.refuse();
       await said(page, /could not be read\. 502: the daemon at http:\/\/192\.0\.2\.1 does not answer/);
       await look(page, "error", path);
-      state = "here";
+      await requests.letGo();
       // Each pane has its own; those of one resource go together.
       await page.evaluate(() => {
         for (const button of document.querySelectorAll<HTMLElement>("#page button")) if (button.textContent === "Try again") button.click();
@@ -139,13 +161,12 @@ describe.skipIf(NO_BROWSER !== undefined)("every page in every state, in both th
 
   for (const { path, held, what, content } of STOPPED)
     it(`${path} stops reading when [Cancel] is pressed by the keyboard, and reads when it is asked again`, async () => {
-      const page = await openAs(at.token);
+      const page = await keptPage("clocked");
       const aborted: string[] = [];
       page.on("requestfailed", (request) => aborted.push(`${request.failure()?.errorText} ${request.url()}`));
       // No answer comes until the page is gone, or asks again.
       let stopped = false;
       await page.route(held, (route) => (stopped ? route.continue() : undefined));
-      await page.clock.install();
       await page.goto(addressOf(path));
       // The other panes have read: they would offer a way out as well.
       await expect.poll(() => page.locator("#page .kit-loading").count()).toBe(1);
