@@ -52,7 +52,7 @@ export async function setStage({ settings, app = false, private: closed = true, 
   const identities = await createIdentities(
     all,
     () => api,
-    (reason) => void refused.push(reason),
+    (_name, reason) => void refused.push(reason),
   );
   const signal = AbortSignal.timeout(60_000);
   for (const identity of identities.all) await identity.identify(api, signal);

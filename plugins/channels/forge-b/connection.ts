@@ -25,11 +25,12 @@ export function openConnection(ctx: PluginContext<Settings>, channel: ChannelHan
   let connected: ForgeHandle | undefined;
   let reason = "forge_b has not connected yet";
   let refused = new AbortController();
-  /** Refusals while our account is requested; undefined at other times. */
-  let told: string[] | undefined;
+  /** The identity that is being asked who it is, and its refusal; undefined at other times. */
+  let asking: { readonly name: string; refusal?: string } | undefined;
 
-  const refuse = (why: string) => {
-    if (told !== undefined) told.push(why);
+  const refuse = (name: string, why: string) => {
+    // Calls of the others go on meanwhile, and may be refused as well.
+    if (asking?.name === name) asking.refusal ??= why;
     else if (!refused.signal.aborted) {
       ctx.log.error(why);
       refused.abort();
@@ -49,17 +50,18 @@ export function openConnection(ctx: PluginContext<Settings>, channel: ChannelHan
     const wrong: string[] = [];
     try {
       for (const identity of all) {
-        told = [];
+        const own: typeof asking = { name: identity.name };
+        asking = own;
         try {
           await identity.identify(api, asked);
           known.push(`@${identity.user?.login ?? identity.names[0] ?? "unknown"}`);
         } catch (error) {
           asked.throwIfAborted();
-          wrong.push(told[0] ?? reasonOf(error));
+          wrong.push(own.refusal ?? reasonOf(error));
         }
       }
     } finally {
-      told = undefined;
+      asking = undefined;
     }
     return { known, wrong };
   }

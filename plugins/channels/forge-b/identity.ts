@@ -37,6 +37,8 @@ export interface Identities {
 }
 
 const FILE = "SVC_FORGE_FILE";
+/** The name of the App's identity: the setting that holds its key. */
+const APP = "privateKeyFile";
 
 async function lines(setting: string, file: string): Promise<string> {
   const path = resolve(file);
@@ -56,15 +58,15 @@ async function tokenFrom({ token = "", tokenFile }: Pick<AgentMapping, "token" |
   return first;
 }
 
-/** Reads keys and tokens, which are not read again. Throws naming setting and file where one cannot be read. `refused`: the forge takes one no more. */
-export async function createIdentities(settings: Settings, api: () => Api, refused: (reason: string) => void): Promise<Identities> {
+/** Reads keys and tokens, which are not read again. Throws naming setting and file where one cannot be read. `refused`: the forge takes the one of that name no more. */
+export async function createIdentities(settings: Settings, api: () => Api, refused: (name: string, reason: string) => void): Promise<Identities> {
   const { clientId, appId, privateKeyFile, routes = [], agentMappings = [], autoReplyLegacy = true } = settings;
   const issuer = clientId ?? appId;
   const secrets: string[] = [];
   let common: Identity | undefined;
   if (privateKeyFile !== undefined && issuer !== undefined) {
     const key = readKey(await lines("privateKeyFile", privateKeyFile), resolve(privateKeyFile));
-    common = appIdentity(createApp({ api, issuer, key, refused }));
+    common = appIdentity(createApp({ api, issuer, key, refused: (reason) => refused(APP, reason) }));
   } else {
     const token = await tokenFrom(settings, "");
     if (token !== undefined) secrets.push(token);
@@ -122,11 +124,11 @@ export async function createIdentities(settings: Settings, api: () => Api, refus
   };
 }
 
-function tokenIdentity(name: string, token: string, refused: (reason: string) => void): Identity {
+function tokenIdentity(name: string, token: string, refused: (name: string, reason: string) => void): Identity {
   const credential: Credential = {
     name,
     bearer: async () => `Bearer ${token}`,
-    refused: (reason) => refused(`${reason}; check channels.forge_b.${name}`),
+    refused: (reason) => refused(name, `${reason}; check channels.forge_b.${name}`),
   };
   const identity: Identity = {
     name,
@@ -144,7 +146,7 @@ function tokenIdentity(name: string, token: string, refused: (reason: string) =>
 
 function appIdentity(app: App): Identity {
   const identity: Identity = {
-    name: "privateKeyFile",
+    name: APP,
     app,
     names: [],
     installed: false,

@@ -1,8 +1,6 @@
-import { createRequire } from "node:module";
 import type * as Yaml from "yaml";
 import { isRecord } from "../definition/json.ts";
-
-const yaml = (): typeof Yaml => createRequire(import.meta.url)("yaml") as typeof Yaml;
+import { yaml } from "../definition/yaml-library.ts";
 
 /** A value as YAML, without aliases and folded lines. */
 export const yamlText = (value: object): string => yaml().stringify(value, { aliasDuplicateObjects: false, lineWidth: 0 });

@@ -1,6 +1,6 @@
-import { createRequire } from "node:module";
 import type * as Yaml from "yaml";
 import { type Finding, type Problem, pointerKeys, pointerPart } from "./problem.ts";
+import { yaml } from "./yaml-library.ts";
 
 /** A definition with fewer has 500 nodes of 20 lines. What the library does with hostile text grows faster than its length: 80,000 keys keep it busy for a minute. */
 const MAX_LEXEMES = 60_000;
@@ -13,9 +13,6 @@ const MAX_SIGNS = 50;
 const MAX_INDENT = 200;
 const HOSTILE: ReadonlySet<string> = new Set(["__proto__", "prototype", "constructor"]);
 const CORE_TAG = /^tag:yaml\.org,2002:(str|int|float|bool|null|map|seq)$/;
-
-/** Loaded with the first definition. */
-const yaml = (): typeof Yaml => createRequire(import.meta.url)("yaml") as typeof Yaml;
 
 /** A place in a text, from 1. */
 export interface Place {
