@@ -159,7 +159,7 @@ describe.each([["bwrap"], ["unshare"], [""]])("with '%s' alone on PATH an isolat
   it.skipIf(skipped)("SEC-S4 does not get there by asking and being gone at once", async () => {
     const { act, port, touched, status, kernel } = daemon;
     for (const name of ["plain", "wired"]) {
-      await act(`${name}.flee`, { url: `http://127.0.0.1:${port}/touch/mesh` }).catch(() => undefined);
+      await act(`${name}.flee`, { url: `http://127.0.0.1:${port}/touch/loopback` }).catch(() => undefined);
       await expect.poll(() => (status(`feature-${name}`).isolation as { ends?: number } | undefined)?.ends, { timeout: 20_000 }).toBeGreaterThan(0);
     }
     await fetch(`${baseOf(kernel)}/health`);
