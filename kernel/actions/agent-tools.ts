@@ -63,19 +63,23 @@ async function isFor({ thing: tool, scope }: Offered, agent: string, failed: Sou
   }
 }
 
-/** The tools of a set, without those that the kernel cannot use. A set whose listing fails counts as empty. */
+/**
+ * The tools of a set, without those that the kernel cannot use: these are one failure of the plugin, however many they are. A set whose listing fails
+ * counts as empty.
+ */
 async function toolsIn({ thing: set, scope }: Owned<AgentToolSet>, agent: string, failed: Source["failed"]): Promise<readonly Offered[]> {
   const what = `tools of ${set.name}`;
   const unusable = (kind: string, reason: string) => fail("SVC_PLUGIN_PROVIDES", { plugin: scope.id, kind, reason });
   try {
-    const tools = await call({ scope, what, limitMs: OFFER_MS, run: () => set.tools(agent) }, []);
+    const tools: readonly AgentTool[] = await call({ scope, what, limitMs: OFFER_MS, run: () => set.tools(agent) }, []);
     if (!Array.isArray(tools)) throw unusable(nameThing("toolset", set), "its tools are not a list");
-    return tools.flatMap((thing: AgentTool) => {
-      const reason = whyUnusable("tool", thing);
-      if (reason === undefined) return [{ thing, scope }];
-      failed(scope, what, unusable(nameThing("tool", thing), reason));
-      return [];
-    });
+    const usable = tools.filter((tool) => whyUnusable("tool", tool) === undefined);
+    if (usable.length < tools.length) {
+      const first = tools.find((tool) => whyUnusable("tool", tool) !== undefined);
+      const reason = `${whyUnusable("tool", first)} (${tools.length - usable.length} of the ${tools.length} tools of '${set.name}' are left out)`;
+      failed(scope, what, unusable(nameThing("tool", first), reason));
+    }
+    return usable.map((thing) => ({ thing, scope }));
   } catch (error) {
     failed(scope, what, error);
     return [];

@@ -58,7 +58,10 @@ async function tokenFrom({ token = "", tokenFile }: Pick<AgentMapping, "token" |
   return first;
 }
 
-/** Reads keys and tokens, which are not read again. Throws naming setting and file where one cannot be read. `refused`: the forge takes the one of that name no more. */
+/**
+ * Reads keys and tokens, which are not read again. Throws naming setting and file where one cannot be read. `refused`: the forge takes the one of
+ * that name no more.
+ */
 export async function createIdentities(settings: Settings, api: () => Api, refused: (name: string, reason: string) => void): Promise<Identities> {
   const { clientId, appId, privateKeyFile, routes = [], agentMappings = [], autoReplyLegacy = true } = settings;
   const issuer = clientId ?? appId;
