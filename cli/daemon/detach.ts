@@ -43,7 +43,7 @@ async function problemsOf(cli: Cli): Promise<readonly string[]> {
  * next process is of the new one.
  */
 export function ownProgram(): string {
-  const own = fileURLToPath(new URL("../../bin/svc.mjs", import.meta.url));
+  const own = fileURLToPath(new URL("../../bin/svc.cjs", import.meta.url));
   const [, called] = process.argv;
   try {
     return called !== undefined && realpathSync(called) === realpathSync(own) ? called : own;

@@ -35,7 +35,7 @@ const HEALTH_MS = 3_000;
 const END_MS = 20_000;
 
 /** The program within a release. */
-export const programIn = (release: string): string => join(release, "node_modules/@svc/cli/bin/svc.mjs");
+export const programIn = (release: string): string => join(release, "node_modules/@svc/cli/bin/svc.cjs");
 
 /** The daemon of `folder`. Nothing is opened yet. */
 export function farDaemon(folder: string): FarDaemon {

@@ -23,7 +23,7 @@ export interface BesideTask extends Staged {
   readonly id: string;
 }
 
-const PROGRAM = fileURLToPath(new URL("../../bin/svc.mjs", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../../bin/svc.cjs", import.meta.url));
 const UP_MS = 90_000;
 const STOP_MS = 30_000;
 const LOOK_MS = 50;

@@ -15,7 +15,7 @@ import { conformanceOf, sampleOf } from "./sample.ts";
 import { portIn, stagedConfig } from "./stage.ts";
 import { type Subject, subjectAt } from "./subject.ts";
 
-const PROGRAM = fileURLToPath(new URL("../../bin/svc.mjs", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("../../bin/svc.cjs", import.meta.url));
 /** Editors and compilers write several files for one change. */
 const SETTLE_MS = 60;
 const LOOK_MS = 20;

@@ -90,6 +90,6 @@ export function sweepKilled({ folder }: Installation): void {
 }
 
 /** The program of an installation, for `node`. */
-export const programOf = ({ folder }: Installation): string => join(folder, "bin/svc.mjs");
+export const programOf = ({ folder }: Installation): string => join(folder, "bin/svc.cjs");
 
 const versionIn = (folder: string): string => (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { version: string }).version;

@@ -10,6 +10,8 @@ import { ROOT, startNode } from "./process.mjs";
 import { median, ratioAtMost } from "./rounds.mjs";
 
 const PROGRAM = join(ROOT, `test/peers/node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`);
+/** Turns of a round after the one that starts its process. */
+const WARM = 8;
 const ARGS = ["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--include-partial-messages", "--strict-mcp-config"];
 
 /** The program as a script would drive it: words in as a line, messages out until the result. */
@@ -71,42 +73,40 @@ export default {
     const workspace = join(folder, "w");
     await mkdir(workspace);
     const env = { PATH: process.env.PATH, HOME: folder, LANG: "C.UTF-8", ANTHROPIC_BASE_URL: model.facts.url, ANTHROPIC_API_KEY: "dummy-key" };
-    const program = openProgram(workspace, env);
     const config = (port) => ({
       node: { id: "bench", name: "Bench", bind: `127.0.0.1:${port}` },
       agents: { coder: { name: "Coder", workspace: "./w", tier: "cli-a", billing: "api", persistentProcess: true, maxConcurrent: 4 } },
       tiers: { "cli-a": { command: PROGRAM } },
+      // The processes of earlier rounds make room.
+      processPool: { maxIdleSeconds: 5 },
       // The script tells the program nothing but the words; what layers of context make of a turn is the model's time, not ours.
       plugins: ["!feature-context-layered", "!feature-context-planner"],
     });
     const daemon = await startDaemon(folder, config, [], env);
-    const warm = quick ? 10 : 20;
-    const several = async (work) => {
-      const times = [];
-      for (let turn = 0; turn < warm; turn += 1) times.push(await timed(() => work(`words ${turn}`)));
-      return median(times);
-    };
-    await program.turn("first words");
-    await ask(daemon.port, "warm", "first words");
+    // One process of the program answers sooner than another, for as long as it lives: each round starts its own, on both sides.
+    async function round(turn) {
+      const cold = await timed(() => turn("hello there"));
+      const warm = [];
+      for (let at = 0; at < WARM; at += 1) warm.push(await timed(() => turn(`words ${at}`)));
+      return [median(warm), cold];
+    }
     let chats = 0;
     return {
-      rounds: quick ? 3 : 5,
+      rounds: quick ? 4 : 16,
       async floor() {
-        const cold = await timed(async () => {
-          const fresh = openProgram(workspace, env);
-          await fresh.turn("hello there");
-          void fresh.end();
-        });
-        return [await several((text) => program.turn(text)), cold];
+        const began = performance.now();
+        const program = openProgram(workspace, env);
+        const started = performance.now() - began;
+        const [warm, cold] = await round((text) => program.turn(text));
+        await program.end();
+        return [warm, started + cold];
       },
-      async ours() {
+      ours() {
         chats += 1;
-        const cold = await timed(() => ask(daemon.port, `cold-${chats}`, "hello there"));
-        return [await several((text) => ask(daemon.port, "warm", text)), cold];
+        return round((text) => ask(daemon.port, `chat-${chats}`, text));
       },
       async close() {
         kept.destroy();
-        await program.end();
         await daemon.stop();
         await model.stop();
       },

@@ -9,7 +9,7 @@ import { createInterface } from "node:readline";
 /** The repository. */
 export const ROOT = resolve(import.meta.dirname, "../..");
 /** The program as it is installed. */
-export const SVC = join(ROOT, "cli/bin/svc.mjs");
+export const SVC = join(ROOT, "cli/bin/svc.cjs");
 
 /** Milliseconds from the start of a Node program to its end. Throws when it fails. */
 export async function timeNode(args, options = {}) {

@@ -42,7 +42,7 @@ it("ACT-03 the default root, and a relative one, is the folder of svc.json, wher
   writeFileSync(join(shell.folder, "notes.md"), "mine\n");
   for (const roots of ["", "sub"]) {
     mkdirSync(join(shell.folder, roots), { recursive: true });
-    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "daemon", "start", "--foreground", "--config", join(shell.folder, "svc.json")], {
+    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "daemon", "start", "--foreground", "--config", join(shell.folder, "svc.json")], {
       cwd: "/",
       env: { ...process.env, SVC_CONFIG: "", SVC_BUILTIN_FILE_ROOTS: roots },
       stdio: "ignore",

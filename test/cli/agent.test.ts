@@ -88,7 +88,7 @@ it.skipIf(process.platform !== "linux" || !existsSync("/usr/bin/script"))("on a 
   const shell = await daemon();
   const onTerminal = (agent: string) =>
     new Promise<{ code: number | null; shown: string }>((resolve) => {
-      const command = `'${process.execPath}' '${join(ROOT, "cli/bin/svc.mjs")}' agent index ${agent}`;
+      const command = `'${process.execPath}' '${join(ROOT, "cli/bin/svc.cjs")}' agent index ${agent}`;
       const child = spawn("/usr/bin/script", ["-qec", command, "/dev/null"], { cwd: shell.folder, env: { ...process.env, SVC_CONFIG: "", SHELL: "/bin/sh" } });
       let shown = "";
       child.stdout.on("data", (chunk) => {

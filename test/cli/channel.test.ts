@@ -45,7 +45,7 @@ async function botApi(): Promise<BotApi> {
 /** `svc` with something on its standard input, or one more variable in its environment. */
 function special(shell: Shell, { input = "", env = {} }: { input?: string; env?: Record<string, string> }, ...args: string[]): Promise<Said> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), ...args], { cwd: shell.folder, env: { ...process.env, SVC_CONFIG: "", ...env } });
+    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), ...args], { cwd: shell.folder, env: { ...process.env, SVC_CONFIG: "", ...env } });
     const said = { out: "", err: "" };
     child.stdout.on("data", (chunk) => {
       said.out += chunk;

@@ -13,7 +13,7 @@ import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 /** The commands of many lines, in one process. */
 const inLines = sharedLines();
-const PROGRAM = join(ROOT, "cli/bin/svc.mjs");
+const PROGRAM = join(ROOT, "cli/bin/svc.cjs");
 const SCRIPT = "/usr/bin/script";
 const shells: Shell[] = [];
 const children: ChildProcess[] = [];

@@ -8,7 +8,7 @@ import { echoConfig, openShell, type Shell } from "../kit/svc.ts";
 
 /** The commands of many lines, in one process. */
 const lines = sharedLines();
-const PROGRAM = join(ROOT, "cli/bin/svc.mjs");
+const PROGRAM = join(ROOT, "cli/bin/svc.cjs");
 
 async function shellWith(config: unknown): Promise<Shell> {
   const shell = await openShell();

@@ -187,7 +187,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("svc db copy", () => {
 
 /** Copies into the store of that folder and is killed when it has read most of it. */
 async function killed(folder: string, from: string): Promise<void> {
-  const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "db", "copy", "--from", from], {
+  const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "db", "copy", "--from", from], {
     cwd: folder,
     env: { ...process.env, SVC_CONFIG: "" },
   });

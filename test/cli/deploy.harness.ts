@@ -79,7 +79,7 @@ export interface Far {
 /** The daemon in that folder of the machine's home. */
 export function farMachine(home: string, name: string): Far {
   const folder = join(home, name);
-  const svc = (...args: string[]) => run(process.execPath, [join(folder, "current/node_modules/@svc/cli/bin/svc.mjs"), ...args], folder);
+  const svc = (...args: string[]) => run(process.execPath, [join(folder, "current/node_modules/@svc/cli/bin/svc.cjs"), ...args], folder);
   const ask = async (path: string, body?: object): Promise<unknown> => (await openShell({}, folder)).ask(path, body);
   return {
     folder,
@@ -114,7 +114,7 @@ export function farMachine(home: string, name: string): Far {
 
 /** `svc daemon deploy far` of that installation, from a folder with that configuration, to that folder there. */
 export function deployer(installed: string, folder: string, ssh: SshServer, to: string) {
-  const program = join(installed, "node_modules/@svc/cli/bin/svc.mjs");
+  const program = join(installed, "node_modules/@svc/cli/bin/svc.cjs");
   const args = (more: readonly string[]) => [program, "daemon", "deploy", "far", "--ssh-config", ssh.config, "--folder", to, ...more];
   // A release is packed at each deployment: gzip's quickest is a third of the work.
   const quick = { GZIP: "-1" };

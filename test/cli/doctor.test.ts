@@ -68,7 +68,7 @@ const asNobody = (shell: Shell, ...args: string[]) =>
     const identity = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
     const child = execFile(
       process.execPath,
-      [join(ROOT, "cli/bin/svc.mjs"), ...args],
+      [join(ROOT, "cli/bin/svc.cjs"), ...args],
       { cwd: shell.folder, env: { PATH: process.env.PATH, HOME: shell.folder }, ...identity },
       (_error, out, err) => resolve({ code: child.exitCode, out, err }),
     );

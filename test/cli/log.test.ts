@@ -126,7 +126,7 @@ describe("the daemon's log", () => {
   it("OPR-m29 while the daemon runs in the foreground, logs says where it writes", async () => {
     const shell = await openShell();
     shell.write(echoConfig());
-    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "start"], {
+    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "start"], {
       cwd: shell.folder,
       env: { ...process.env, SVC_CONFIG: "", SVC_DETACHED: "" },
       stdio: "ignore",
@@ -161,7 +161,7 @@ process.stdout.write = function (...args) {
   return write.apply(process.stdout, args);
 };`,
     );
-    const following = spawn(process.execPath, ["--require", mover, join(ROOT, "cli/bin/svc.mjs"), "daemon", "logs", "-f"], {
+    const following = spawn(process.execPath, ["--require", mover, join(ROOT, "cli/bin/svc.cjs"), "daemon", "logs", "-f"], {
       cwd: shell.folder,
       env: { ...process.env, SVC_CONFIG: "" },
       stdio: ["ignore", "pipe", "inherit"],

@@ -12,7 +12,7 @@ afterEach(async () => {
 
 /** Writes frames, closes the input at once, and waits for the end. */
 async function talk(cwd: string, config: string, agent: string, frames: readonly object[]) {
-  const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "mcp", "--agent", agent], { cwd, env: { ...process.env, SVC_CONFIG: config } });
+  const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "mcp", "--agent", agent], { cwd, env: { ...process.env, SVC_CONFIG: config } });
   let out = "";
   let err = "";
   child.stdout.on("data", (chunk) => {

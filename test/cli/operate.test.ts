@@ -98,7 +98,7 @@ describe("a daemon in the foreground", () => {
 
   it.skipIf(script === undefined)("OPR-m6 ends when its terminal is closed, and reloads on SIGHUP where it has none", async () => {
     const shell = await folder(echoConfig());
-    const command = `${process.execPath} ${join(ROOT, "cli/bin/svc.mjs")} start`;
+    const command = `${process.execPath} ${join(ROOT, "cli/bin/svc.cjs")} start`;
     const terminal = spawn(script as string, ["-qfec", command, "/dev/null"], {
       cwd: shell.folder,
       env: { ...process.env, SVC_CONFIG: "", SVC_DETACHED: "" },

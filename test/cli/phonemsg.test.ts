@@ -24,7 +24,7 @@ function svc(
   env: Readonly<Record<string, string>> = {},
 ): Promise<{ code: number | null; said: string }> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), ...args], { cwd: folder, env: { ...process.env, SVC_CONFIG: "", ...env } });
+    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), ...args], { cwd: folder, env: { ...process.env, SVC_CONFIG: "", ...env } });
     let said = "";
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (chunk) => {

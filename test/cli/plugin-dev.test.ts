@@ -40,7 +40,7 @@ export default definePlugin({
 });`,
       );
     write('ctx.log.info("first " + ctx.config.word);');
-    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "plugin", "dev", "./acme", "--contract"], {
+    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "plugin", "dev", "./acme", "--contract"], {
       cwd: folder,
       env: { ...process.env, SVC_CONFIG: "" },
     });

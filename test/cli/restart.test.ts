@@ -113,7 +113,7 @@ it("OPS-02 the command line says why a restart is refused, held or given up, and
 it("OPS-02 a daemon that somebody else watches over ends with 79, which the systemd unit starts anew", async () => {
   const shell = await openShell();
   shell.write(echoConfig());
-  const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "daemon", "start", "--foreground"], {
+  const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "daemon", "start", "--foreground"], {
     cwd: shell.folder,
     env: { ...process.env, SVC_CONFIG: "", SVC_DETACHED: "" },
     stdio: ["ignore", "ignore", "pipe"],

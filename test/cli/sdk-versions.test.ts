@@ -30,7 +30,7 @@ function installationWith(version: string): string {
   writeFileSync(join(modules, "@svc/sdk/dist/plugin.js"), text.replace(`SDK_VERSION = "${SDK_VERSION}"`, `SDK_VERSION = "${version}"`));
   const pkg = join(modules, "@svc/sdk/package.json");
   writeFileSync(pkg, JSON.stringify({ ...JSON.parse(readFileSync(pkg, "utf8")), version }));
-  return join(modules, "@svc/cli/bin/svc.mjs");
+  return join(modules, "@svc/cli/bin/svc.cjs");
 }
 
 const [major = 0, minor = 0] = SDK_VERSION.split(".").map(Number);

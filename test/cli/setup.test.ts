@@ -253,7 +253,7 @@ describe("questions", () => {
   // util-linux's `script` lends the program a terminal.
   it.skipIf(process.platform !== "linux" || !existsSync("/usr/bin/script"))("on a terminal: which agent, which engine, whether to start", async () => {
     const shell = await bareMachine({ claude: "#!/bin/sh\n" }, { ANTHROPIC_API_KEY: "sk-canary-6" });
-    const command = `'${process.execPath}' '${join(ROOT, "cli/bin/svc.mjs")}' setup`;
+    const command = `'${process.execPath}' '${join(ROOT, "cli/bin/svc.cjs")}' setup`;
     const child = spawn("/usr/bin/script", ["-qec", command, "/dev/null"], {
       cwd: shell.folder,
       env: { ...process.env, ...shell.env, PATH: `${shell.env.PATH}:${dirname(process.execPath)}:/usr/bin:/bin`, SVC_CONFIG: "", SHELL: "/bin/sh" },

@@ -14,7 +14,7 @@ afterEach(() => {
 
 /** `svc start` in a pseudo terminal of its own, made by script(1). */
 function startInTerminal(folder: string) {
-  const line = `exec '${process.execPath}' '${join(ROOT, "cli/bin/svc.mjs")}' start`;
+  const line = `exec '${process.execPath}' '${join(ROOT, "cli/bin/svc.cjs")}' start`;
   const env = { PATH: process.env.PATH ?? "", SHELL: "/bin/sh", TERM: "xterm", LANG: "C.UTF-8" };
   const child = spawn("script", ["-q", "-e", "-f", "-c", line, "/dev/null"], { cwd: folder, env, stdio: ["pipe", "pipe", "pipe"], detached: true });
   let said = "";

@@ -26,7 +26,7 @@ export async function talk(
   extra: Readonly<Record<string, string>> = {},
   installed?: string,
 ): Promise<Talk> {
-  const program = `${installed ?? `'${process.execPath}' '${join(ROOT, "cli/bin/svc.mjs")}'`} ${command}`;
+  const program = `${installed ?? `'${process.execPath}' '${join(ROOT, "cli/bin/svc.cjs")}'`} ${command}`;
   const child = spawn(SCRIPT, ["-qec", program, "/dev/null"], {
     cwd: shell.folder,
     env: { ...process.env, SVC_CONFIG: "", SHELL: "/bin/sh", TERM: "xterm", ...extra },

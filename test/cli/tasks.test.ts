@@ -23,7 +23,7 @@ async function daemonWith(agent: object, rest: object = {}): Promise<Shell> {
 
 /** Started, and left to run; `kill` is what Ctrl-C does. */
 function start(shell: Shell, ...args: string[]): { readonly done: Promise<Said>; interrupt(): void; said(): string } {
-  const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), ...args], { cwd: shell.folder, env: { ...process.env, SVC_CONFIG: "" } });
+  const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), ...args], { cwd: shell.folder, env: { ...process.env, SVC_CONFIG: "" } });
   let out = "";
   let err = "";
   child.stdout.on("data", (chunk) => {

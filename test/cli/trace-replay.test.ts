@@ -228,7 +228,7 @@ describe("svc trace replay --with", { timeout: 120_000 }, () => {
     const shell = await recordedBefore();
     const file = plugin(shell, "loop", `ctx.hooks.inbound.tap(() => { for (;;) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50); });`);
     const before = rehearsals();
-    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "trace", "replay", "--with", file], {
+    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "trace", "replay", "--with", file], {
       cwd: shell.folder,
       env: { ...process.env, SVC_CONFIG: "", PATH: shell.folder },
       stdio: "ignore",

@@ -19,7 +19,7 @@ const PATIENCE = { timeout: 20_000, interval: 50 };
 
 /** What `svc plugin new channel` writes, built: a plugin of somebody else's. */
 async function templateChannel(home: string): Promise<string> {
-  await run(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "plugin", "new", "channel", "my-acme"], { cwd: home });
+  await run(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "plugin", "new", "channel", "my-acme"], { cwd: home });
   const folder = join(home, "svc-plugin-my-acme");
   mkdirSync(join(folder, "node_modules/@svc"), { recursive: true });
   symlinkSync(join(ROOT, "sdk"), join(folder, "node_modules/@svc/sdk"));

@@ -105,7 +105,7 @@ describe.skipIf(process.platform !== "linux")("a daemon with a call that is conn
     const next = await startDaemon(folder);
     const ended = expect.stringMatching(/^Call of Echo with Ann .*restart.* 1 line in /);
     await vi.waitFor(() => expect(sent(folder)).toEqual([expect.anything(), ended]), PATIENCE);
-    const { stdout } = await promisify(execFile)(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "call", "list", "--all"], {
+    const { stdout } = await promisify(execFile)(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "call", "list", "--all"], {
       cwd: folder,
       env: { ...process.env, SVC_CONFIG: "" },
     });

@@ -72,7 +72,7 @@ it.skipIf(skipped)(
   async () => {
     const file = join(folder, "svc.json");
     const text = (name: string) => JSON.stringify({ node: { id: "n", name }, agents: { a: { name: "A", workspace: "./w", tier: "local" } } }, null, 2);
-    const program = [process.execPath, join(ROOT, "cli/bin/svc.mjs")];
+    const program = [process.execPath, join(ROOT, "cli/bin/svc.cjs")];
     const left = async () => (await readdir(folder)).filter((name) => name.endsWith(".tmp") || name.endsWith(".lock"));
     let killed = 0;
     let most = 0;

@@ -44,7 +44,7 @@ export interface Launched {
 
 /** Starts the daemon of `folder`, which holds a svc.json. */
 export function launch(folder: string, { env = {}, prefix = [], root = ROOT }: DaemonOptions = {}): Launched {
-  const [command, ...args] = [...prefix, process.execPath, join(root, "cli/bin/svc.mjs"), "daemon", "start", "--foreground"];
+  const [command, ...args] = [...prefix, process.execPath, join(root, "cli/bin/svc.cjs"), "daemon", "start", "--foreground"];
   const child: ChildProcess = spawn(command as string, args, {
     cwd: folder,
     stdio: ["ignore", "ignore", "pipe"],

@@ -17,7 +17,7 @@ afterEach(async () => {
 it("FAULT-09 a daemon in a terminal or under a supervisor goes on when the reader of its output has gone", async () => {
   shell = await openShell();
   shell.write(echoConfig());
-  daemon = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "daemon", "start", "--foreground"], {
+  daemon = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "daemon", "start", "--foreground"], {
     cwd: shell.folder,
     stdio: ["ignore", "pipe", "pipe"],
   });

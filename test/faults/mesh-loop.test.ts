@@ -8,7 +8,7 @@ import { openShell, type Shell } from "../kit/svc.ts";
 
 /** The commands of many lines, in one process. */
 const lines = sharedLines();
-const PROGRAM = join(ROOT, "cli/bin/svc.mjs");
+const PROGRAM = join(ROOT, "cli/bin/svc.cjs");
 const MESH_TOKEN = "the-token-that-both-nodes-hold";
 /** Far above what a refusal takes, far below the 20 minutes after which a turn without an answer is ended. */
 const NO_STALL_MS = 120_000;

@@ -57,7 +57,7 @@ async function until<T>(what: string, look: () => Promise<T | undefined> | T | u
 /** The real command line in the folder. */
 const svc = (folder: string, ...args: string[]): Promise<number | null> =>
   new Promise((resolve) => {
-    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), ...args], { cwd: folder, env: { ...process.env, SVC_CONFIG: "" }, stdio: "ignore" });
+    const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), ...args], { cwd: folder, env: { ...process.env, SVC_CONFIG: "" }, stdio: "ignore" });
     child.on("close", resolve);
   });
 

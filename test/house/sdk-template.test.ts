@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "./house.ts";
 
 const run = promisify(execFile);
-const SVC = join(ROOT, "cli/bin/svc.mjs");
+const SVC = join(ROOT, "cli/bin/svc.cjs");
 
 let homes: string;
 beforeAll(async () => {

@@ -44,7 +44,7 @@ export async function openA2a(local: object = {}, args: readonly string[] = [], 
   let url = "";
   let said = "";
   const start = async () => {
-    server = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "a2a", "--host", "127.0.0.1", "--port", "0", ...args], {
+    server = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "a2a", "--host", "127.0.0.1", "--port", "0", ...args], {
       cwd: shell.folder,
       env: { ...process.env, SVC_CONFIG: "", ...env },
     });

@@ -30,14 +30,14 @@ export interface Shell {
   end(): Promise<void>;
 }
 
-const PROGRAM = join(ROOT, "cli/bin/svc.mjs");
+const PROGRAM = join(ROOT, "cli/bin/svc.cjs");
 /** After that long a daemon that does not stop is killed. */
 const STOP_MS = 20_000;
 
 /** Whether the daemon of that id is there; another program may have got the id of one that was killed. */
 function runs(pid: number): boolean {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("svc.mjs");
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("svc.cjs");
   } catch {
     return false;
   }

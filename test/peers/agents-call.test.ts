@@ -24,7 +24,7 @@ describe.skipIf(skipped)("agents on real programs", () => {
       OPENAI_API_KEY: "dummy-key",
     });
     for (const folder of ["w", "v", "claude", "codex", "bin"]) mkdirSync(join(shell.folder, folder), { recursive: true });
-    writeFileSync(join(shell.folder, "bin/svc"), `#!/bin/sh\nexec '${process.execPath}' '${ROOT}/cli/bin/svc.mjs' "$@"\n`, { mode: 0o755 });
+    writeFileSync(join(shell.folder, "bin/svc"), `#!/bin/sh\nexec '${process.execPath}' '${ROOT}/cli/bin/svc.cjs' "$@"\n`, { mode: 0o755 });
     const agent = (id: string, tier: string, workspace: string, more: object = {}) => ({
       name: id,
       workspace,

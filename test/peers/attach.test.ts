@@ -78,7 +78,7 @@ describe.skipIf(skipped)("a session of Claude Code that wears an agent", () => {
     for (const folder of ["w", "bin"]) mkdirSync(join(shell.folder, folder));
     writeFileSync(
       join(shell.folder, "bin/svc"),
-      `#!/bin/sh\nSVC_CONFIG='${shell.folder}/svc.json' exec '${process.execPath}' '${ROOT}/cli/bin/svc.mjs' "$@"\n`,
+      `#!/bin/sh\nSVC_CONFIG='${shell.folder}/svc.json' exec '${process.execPath}' '${ROOT}/cli/bin/svc.cjs' "$@"\n`,
       { mode: 0o755 },
     );
     shell.write({

@@ -55,7 +55,7 @@ describe.skipIf(missing !== undefined)("a plugin's journey", () => {
     // The author: scaffold, install, test, check, publish.
     const author = join(home, "author");
     mkdirSync(author);
-    await run(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "plugin", "new", "channel", "acme"], { cwd: author, env });
+    await run(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "plugin", "new", "channel", "acme"], { cwd: author, env });
     const folder = join(author, "svc-plugin-acme");
     await npm(folder, "install");
     expect(await npm(folder, "test")).toMatch(/^# fail 0$|ℹ fail 0/m);

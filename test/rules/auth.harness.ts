@@ -10,7 +10,7 @@ import { type Scripted, scriptedTier } from "../kit/scripted.ts";
 import { createTestKernel } from "../kit/test-kernel.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const SVC = join(ROOT, "cli/bin/svc.mjs");
+const SVC = join(ROOT, "cli/bin/svc.cjs");
 const FEATURES = ["tokens", "dashboard", "mesh", "subscriptions"].map((name) => join(ROOT, "plugins/features", name));
 
 const open: Kernel[] = [];

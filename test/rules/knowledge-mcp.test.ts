@@ -10,7 +10,7 @@ import { endDaemons, startDaemon } from "../faults/daemon.harness.ts";
 import { ROOT } from "../house/house.ts";
 import { openShell, type Shell } from "../kit/svc.ts";
 
-const PROGRAM = join(ROOT, "cli/bin/svc.mjs");
+const PROGRAM = join(ROOT, "cli/bin/svc.cjs");
 const PATIENCE = { timeout: 40_000, interval: 50 };
 
 const clients: Client[] = [];

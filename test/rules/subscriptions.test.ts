@@ -63,7 +63,7 @@ describe("svc mcp", () => {
     shell.write(echoConfig({ subscriptions: [{ kinds: ["status"] }] }));
     await shell.svc("daemon", "start");
     try {
-      const program = join(fileURLToPath(new URL("../../", import.meta.url)), "cli/bin/svc.mjs");
+      const program = join(fileURLToPath(new URL("../../", import.meta.url)), "cli/bin/svc.cjs");
       const child = spawn(process.execPath, [program, "mcp", "--agent", "echo"], { cwd: shell.folder, stdio: ["pipe", "pipe", "inherit"] });
       const frames: { id?: number; result?: Record<string, never> }[] = [];
       let rest = "";

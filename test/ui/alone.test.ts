@@ -29,7 +29,7 @@ interface Alone {
 
 /** Runs `svc dashboard` in a folder until it has said where it is. */
 async function alone(folder: string, ...args: string[]): Promise<Alone & { end(): Promise<number | null> }> {
-  const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), "dashboard", "--no-open", "--json", ...args], {
+  const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "dashboard", "--no-open", "--json", ...args], {
     cwd: folder,
     env: { ...process.env, SVC_CONFIG: "", ATTIC_TOKEN: TOKEN },
   });

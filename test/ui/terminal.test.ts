@@ -46,7 +46,7 @@ describe("the recording of a terminal in the README", () => {
     const home = await temporaryFolder();
     const [folder, bin] = [join(home, "my-bot"), join(home, "bin")];
     for (const path of [folder, bin]) mkdirSync(path);
-    writeFileSync(join(bin, "svc"), `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, "cli/bin/svc.mjs")}" "$@"\n`, { mode: 0o755 });
+    writeFileSync(join(bin, "svc"), `#!/bin/sh\nexec "${process.execPath}" "${join(ROOT, "cli/bin/svc.cjs")}" "$@"\n`, { mode: 0o755 });
     const at = { folder, home, bin };
     const daemon = inTerminal("svc start", at);
     await vi.waitFor(() => expect(textOf(daemon.shown)).toContain('"message":"hello"}'), { timeout: 60_000, interval: 50 });

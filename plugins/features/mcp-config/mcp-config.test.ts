@@ -37,7 +37,7 @@ describe("svc mcp", () => {
     await start({
       plain: by("svc", "mcp", "--agent", "ada"),
       npx: by("npx", "svc", "mcp", "--agent", "ada"),
-      node: by("node", "/opt/svc/cli/bin/svc.mjs", "mcp", "--agent", "ada"),
+      node: by("node", "/opt/svc/cli/bin/svc.cjs", "mcp", "--agent", "ada"),
       told: { ...by("svc", "mcp", "--agent", "ada"), env: { SVC_CONFIG: "/other/svc.json" } },
       foreign: by("mcp", "--agent", "svc"),
     });

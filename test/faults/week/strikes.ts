@@ -95,7 +95,7 @@ async function quarantine(target: Target): Promise<string[]> {
   const armed = join(target.folder, "armed");
   writeFileSync(armed, "");
   const starts = await target.restartUntilUp();
-  const svc = (...args: string[]) => spawnSync(process.execPath, [join(ROOT, "cli/bin/svc.mjs"), ...args], { cwd: target.folder, encoding: "utf8" });
+  const svc = (...args: string[]) => spawnSync(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), ...args], { cwd: target.folder, encoding: "utf8" });
   // What is held back is not loaded: it is known by its file, and by its own name again once it runs.
   const bomb = () => {
     const { plugins } = JSON.parse(svc("daemon", "status", "--plugins", "--json").stdout) as { plugins: readonly { id: string; state: string }[] };
