@@ -9,6 +9,8 @@ export const ERRORS = {
     "The daemon of this folder is not running: another program answers at {address}. Choose another port with: svc config set node.bind {free}; then: svc daemon start",
   SVC_CLI_LOST_FOLDER:
     "The daemon of this folder (pid {pid}) still runs, but its data folder {data} was removed or replaced under it. End it with: kill {pid}; then: svc daemon start",
+  SVC_CLI_SILENT:
+    "The daemon (pid {pid}) has not answered for {seconds} s: it hangs, or is stopped. Look at svc daemon logs; end it with: kill -9 {pid}; then: svc daemon start. Running work is taken up again, if it may be",
   SVC_CLI_FORBIDDEN: "This user may not read {data}; run svc as the user who started the daemon.",
   SVC_CLI_FILE: "{file} cannot be used: {reason}; {next}",
   SVC_CLI_BIND: "The daemon cannot listen on node.bind {bind}: {reason}. Choose another address with: {next}",

@@ -12,6 +12,7 @@ it.each([
   ["SVC_STORE_SEVERAL", EXIT.config],
   ["SVC_DAEMON_RUNNING", EXIT.running],
   ["SVC_CLI_NO_DAEMON", EXIT.noDaemon],
+  ["SVC_CLI_SILENT", EXIT.noDaemon],
   ["SVC_CLI_USAGE", EXIT.usage],
   ["commander.unknownOption", EXIT.usage],
 ])("%s ends the program with %i", (code, exit) => {

@@ -39,7 +39,7 @@ export function exitCodeOf(error: unknown): number {
   if (code === "SVC_CLI_BIND" || code === "SVC_STORE_NONE" || code === "SVC_STORE_SEVERAL") return EXIT.config;
   if (code === "SVC_CLI_FILE" || code === "SVC_LOCK_FOLDER" || code === "SVC_FOLDER_FULL" || code === "SVC_CLI_HALF_RESTORED" || code.startsWith("SVC_STORE_"))
     return EXIT.storage;
-  if (NO_DAEMON.has(code)) return EXIT.noDaemon;
+  if (NO_DAEMON.has(code) || code === "SVC_CLI_SILENT") return EXIT.noDaemon;
   // A usage error, reported by a command or by the daemon.
   return code === "SVC_CLI_USAGE" || code.startsWith("commander.") || status === 400 ? EXIT.usage : EXIT.failed;
 }

@@ -51,17 +51,22 @@ export interface OwnDaemon {
 /**
  * Sends requests to the daemon of this folder only. Each request names the data folder it is meant for, so that another folder's daemon refuses it
  * before it does anything, and each answer must come from there. Throws `SVC_CLI_NO_DAEMON`, `SVC_CLI_OTHER_DAEMON`, `SVC_CLI_OTHER_PROGRAM` or
- * `SVC_CLI_LOST_FOLDER` where another daemon, or none, answers.
+ * `SVC_CLI_LOST_FOLDER` where another daemon, or none, answers, and `SVC_CLI_SILENT` where it does not say how it is.
  */
 export function ownDaemon(home: Home): OwnDaemon {
   return {
     async request(method, path, body, headers = {}, signal) {
-      const terms = await agree(home, method);
-      return ask(home.address(), method, path, body, {
-        ...terms,
-        ...(signal === undefined ? {} : { signal }),
-        headers: { ...WORKS_FOR, ...headers, ...terms.headers },
-      });
+      const patience = signal ?? (path === "/health" ? AbortSignal.timeout(HEALTH_MS) : undefined);
+      try {
+        const terms = await agree(home, method, patience);
+        return await ask(home.address(), method, path, body, {
+          ...terms,
+          ...(patience === undefined ? {} : { signal: patience }),
+          headers: { ...WORKS_FOR, ...headers, ...terms.headers },
+        });
+      } catch (error) {
+        throw signal === undefined && patience?.aborted === true ? await silent(home) : error;
+      }
     },
     async *frames(method, path, body, { headers = {}, signal } = {}) {
       const terms = await agree(home, method);
@@ -74,8 +79,17 @@ export function ownDaemon(home: Home): OwnDaemon {
   };
 }
 
+/** A daemon says how it is at once; one that has not by then hangs. In milliseconds. */
+const HEALTH_MS = 10_000;
+
+/** The error of a daemon that has not answered in time; another program may have taken its port. */
+async function silent(home: Home): Promise<Error> {
+  const pid = home.note()?.pid;
+  return pid !== undefined && isAlive(pid) ? fail("SVC_CLI_SILENT", { pid, seconds: HEALTH_MS / 1_000 }) : stranger(home);
+}
+
 /** Returns the headers for our own daemon; throws when another program answers. */
-async function agree(home: Home, method: Method): Promise<Terms> {
+async function agree(home: Home, method: Method, signal?: AbortSignal): Promise<Terms> {
   const note = home.note();
   const own = readInstance(home.dataFolder);
   const proof = localProof(home.dataFolder);
@@ -87,7 +101,7 @@ async function agree(home: Home, method: Method): Promise<Terms> {
   };
   // A program that ignores such headers would carry out the request, and receive our secret: require its identity first.
   if ((method !== "GET" || Object.hasOwn(proof, LOCAL_PROOF)) && !(note?.instance === own && isAlive(note.pid)))
-    await ask(home.address(), "GET", "/health", undefined, { headers: expected, judge });
+    await ask(home.address(), "GET", "/health", undefined, { headers: expected, judge, ...(signal === undefined ? {} : { signal }) });
   return { headers: { ...proof, ...expected }, judge };
 }
 

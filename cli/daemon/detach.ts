@@ -157,6 +157,8 @@ export async function stopDaemon(cli: Cli, { seconds, now }: { readonly seconds:
   // Another signal: the same one twice may arrive once.
   if (now) process.kill(pid, "SIGINT");
   if (stopping && !now) cli.say("The daemon is stopping already and lets running tasks finish; svc daemon stop --now interrupts them.");
+  else if (state === SILENT)
+    cli.say(`The daemon (pid ${pid}) does not answer. If it does not end either: kill -9 ${pid}; the next start takes running work up again, if it may be.`);
   else if (cli.terminal && !now) cli.say("Waiting for running work to finish ...");
   const until = seconds === undefined ? Number.POSITIVE_INFINITY : Date.now() + seconds * 1000;
   while (lockHolder(cli.dataFolder)?.pid === pid) {
@@ -171,11 +173,17 @@ export async function stopDaemon(cli: Cli, { seconds, now }: { readonly seconds:
   cli.print(`The daemon has stopped.${more}`, { stopped: true, pid, interrupted });
 }
 
+/** The state of a daemon that has the folder and does not say how it is within this time, in milliseconds. */
+const SILENT = "silent";
+const STATE_MS = 3_000;
+
+/** Bounded: one that hangs is to be stopped all the same. */
 async function stateOf(cli: Cli): Promise<string | undefined> {
+  const patience = AbortSignal.timeout(STATE_MS);
   try {
-    return ((await cli.request("GET", "/health")) as { state: string }).state;
+    return ((await cli.request("GET", "/health", undefined, {}, patience)) as { state: string }).state;
   } catch {
-    return undefined;
+    return patience.aborted ? SILENT : undefined;
   }
 }
 

@@ -24,6 +24,8 @@ export async function restartDaemon(cli: Cli, request: RestartRequest): Promise<
 export async function restart(cli: Cli, request: RestartRequest): Promise<DaemonNote | { readonly at: string }> {
   const { lockHolder } = await import("@svc/kernel/folder");
   const pid = lockHolder(cli.dataFolder)?.pid;
+  // One that hangs is not asked: it would never answer.
+  await cli.request("GET", "/health");
   const { at } = (await cli.request("POST", "/restart", request)) as { at: string };
   if (Date.parse(at) > Date.now() + SOON_MS) return { at };
   if (cli.terminal) cli.say("Waiting for running work to finish ...");
