@@ -92,7 +92,10 @@ export async function launch(cli: Cli, flags: readonly string[]): Promise<Daemon
     }
     await pause(50);
   }
-  throw fail("SVC_CLI_START_FAILED", { reason: `it did not answer within ${START_MS / 1000} s.`, log: cli.logFile });
+  // It is left to go on: a large state may take longer to open.
+  child.unref();
+  const reason = `it did not answer within ${START_MS / 1000} s. It still starts (pid ${child.pid}); look with: svc daemon status`;
+  throw fail("SVC_CLI_START_FAILED", { reason, log: cli.logFile });
 }
 
 /** The daemon that the watchdog of a killed one has started. */
