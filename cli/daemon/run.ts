@@ -24,8 +24,8 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
   const background = process.env.SVC_DETACHED === "1";
   // Read now: later the terminal may be closed.
   const atTerminal = !background && process.stdin.isTTY === true;
-  // A terminal, pipe or journal that has gone must not end the daemon.
-  if (!background) for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  // A terminal, pipe or journal that has gone, or a full disk, must not end the daemon, as it ends another command, nor be a failure of the plugin that wrote.
+  for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners("error").on("error", () => {});
   const restarting = new AbortController();
   const exit = guardExit();
   const unwatch = options.watchdog ? watchLoop(cli, { respawn: background, lastGood: options.lastGood }) : () => {};

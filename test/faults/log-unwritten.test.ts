@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { PluginStatus } from "@svc/kernel";
 import { afterEach, expect, it } from "vitest";
 import { smallDisk } from "../../kernel/base/processes.harness.ts";
 import { ROOT } from "../house/house.ts";
@@ -29,6 +30,33 @@ it("FAULT-09 a daemon in a terminal or under a supervisor goes on when the reade
   // Each is a line of the log.
   for (let n = 0; n < 3; n += 1) expect(await shell.ask("/reload", {})).toMatchObject({ reloaded: true });
   expect(await shell.ask("/ready")).toMatchObject({ ready: true });
+  await shell.end();
+  expect((await ended)[0]).toBe(0);
+});
+
+it("FAULT-09 what a plugin prints when nobody reads it, or the disk is full, neither ends the daemon nor counts against the plugin", async () => {
+  shell = await openShell();
+  shell.write(echoConfig({}, { plugins: ["./prints.mjs"] }));
+  const prints = "for (const out of [process.stdout, process.stderr]) out.write('words\\n');";
+  writeFileSync(
+    join(shell.folder, "prints.mjs"),
+    `export default { kind: "feature", name: "prints", version: "1.0.0", svc: "^0.1.0", capabilities: [],
+      setup() { return { start() { setInterval(() => { ${prints} }, 20).unref(); } }; } };`,
+  );
+  // A full disk, as the file of a daemon in the background may be on one.
+  const full = openSync("/dev/full", "w");
+  daemon = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "daemon", "start", "--foreground"], {
+    cwd: shell.folder,
+    stdio: ["ignore", "pipe", full],
+    env: { ...process.env, SVC_DETACHED: "1" },
+  });
+  closeSync(full);
+  const ended = once(daemon, "exit");
+  await expect.poll(() => existsSync(join((shell as Shell).folder, ".svc/daemon.json"))).toBe(true);
+  daemon.stdout?.destroy();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const { plugins } = await shell.ask<{ plugins: readonly PluginStatus[] }>("/health");
+  expect(plugins.find(({ id }) => id === "feature-prints")).toMatchObject({ state: "running", failures: 0 });
   await shell.end();
   expect((await ended)[0]).toBe(0);
 });
