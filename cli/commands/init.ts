@@ -1,8 +1,9 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { added, firstParty, productName } from "../catalog.ts";
 import { type Cli, DEFAULT_BIND } from "../cli.ts";
+import { whyNoRoom } from "../disk-room.ts";
 import { fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
 import { makeFolder } from "../make-folder.ts";
@@ -25,7 +26,7 @@ const group: OwnGroup = {
       summary: "Write a first svc.json and a workspace",
       options: [{ flags: "--tier <name>", description: "the engine of the first agent (default: the first one found on this machine)" }],
       async run(_args, options, cli) {
-        if (existsSync(cli.file)) throw fail("SVC_CLI_EXISTS", { what: cli.file, next: "change it with: svc config set <path> <value>" });
+        if (existsSync(cli.file)) throw taken(cli);
         const tier = options.tier === undefined ? await bestTier() : knownTier(String(options.tier), cli);
         const bind = await writeFirst(cli, tier);
         const port = bind === DEFAULT_BIND ? "" : `\nPort 18800 is in use, so this daemon will listen on ${bind}.`;
@@ -41,6 +42,8 @@ const group: OwnGroup = {
 };
 
 export default group;
+
+const taken = ({ file }: Cli) => fail("SVC_CLI_EXISTS", { what: file, next: "change it with: svc config set <path> <value>" });
 
 /** Refuses an engine that no plugin here brings. */
 function knownTier(tier: string, cli: Cli): string {
@@ -65,18 +68,36 @@ export async function writeFirst(cli: Cli, tier: string, agent = "assistant"): P
       ?.toLowerCase()
       .replace(/[^a-z0-9-]+/g, "-")
       .replace(/^-+|-+$/g, "") || "node";
-  const workspace = join(cli.folder, "workspace");
-  makeFolder(workspace);
-  if (!existsSync(join(workspace, "AGENTS.md"))) writeFileSync(join(workspace, "AGENTS.md"), INSTRUCTIONS);
   const bind = await freeBind();
   const config = {
     $schema: SCHEMA_REFERENCE,
     node: { id, name: id, ...(bind === DEFAULT_BIND ? {} : { bind }), defaultAgent: agent },
     agents: { [agent]: { name: agent === "assistant" ? "Assistant" : agent, workspace: "./workspace", tier } },
   };
-  writeFileSync(cli.file, `${JSON.stringify(config, null, 2)}\n`, { flag: "wx", mode: 0o600 });
-  await writeSchema(cli);
+  try {
+    await writeAll(cli, `${JSON.stringify(config, null, 2)}\n`);
+  } catch (error) {
+    const full = whyNoRoom(cli.folder);
+    throw full === undefined ? error : fail("SVC_CLI_FILE", { file: cli.file, reason: full, next: "then repeat it" });
+  }
   return bind;
+}
+
+/** Far more than a first configuration has. */
+const LARGEST = 65_536;
+
+/** Each file as a whole, and svc.json last: where the disk is full the next try finds nothing that is begun. Of root, they belong to whom the folder does. */
+async function writeAll(cli: Cli, config: string): Promise<void> {
+  const { createFolder } = await import("@svc/kernel/folder");
+  const workspace = join(cli.folder, "workspace");
+  makeFolder(workspace);
+  if (!existsSync(join(workspace, "AGENTS.md"))) await createFolder(workspace).write("AGENTS.md", INSTRUCTIONS);
+  makeFolder(cli.dataFolder, 0o700);
+  await writeSchema(cli);
+  await createFolder(cli.folder).change(basename(cli.file), LARGEST, (there) => {
+    if (there !== undefined) throw taken(cli);
+    return config;
+  });
 }
 
 async function freeBind(): Promise<string> {

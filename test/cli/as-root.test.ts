@@ -33,3 +33,10 @@ it.skipIf(process.getuid?.() !== 0)("what root changes in the folder of another 
   expect(await shell.svc("restore", folder)).toMatchObject({ code: 0 });
   expect(foreign()).toEqual([]);
 });
+
+it.skipIf(process.getuid?.() !== 0)("what root begins in the folder of another user is that user's", async () => {
+  shell = await openShell();
+  chownSync(shell.folder, USER, USER);
+  expect(await shell.svc("init", "--tier", "local")).toMatchObject({ code: 0 });
+  expect(foreign()).toEqual([]);
+});

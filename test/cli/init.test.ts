@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
+import { smallDisk } from "../../kernel/base/processes.harness.ts";
 import { sharedLines } from "../kit/lines.ts";
 import { openShell, type Shell } from "../kit/svc.ts";
 
@@ -25,6 +26,28 @@ it("OPR-m19 an engine that nothing brings is wrong usage, and nothing is written
   });
   expect(existsSync(join(shell.folder, "svc.json"))).toBe(false);
   expect(existsSync(join(shell.folder, "workspace"))).toBe(false);
+});
+
+it("FAULT-09 on a full disk nothing is left half written, and the next try is a first one", async (ctx) => {
+  const shell = await empty();
+  const disk = smallDisk(shell.folder, "1m");
+  if (disk === undefined) return ctx.skip("this user may not mount a tmpfs");
+  try {
+    const fill = join(shell.folder, "fill");
+    // With 4 KB more each time: none, for a folder, for a file of the workspace, for a part of the schema.
+    for (const left of [0, 4, 8, 12]) {
+      expect(() => writeFileSync(fill, Buffer.alloc(2_000_000))).toThrow("ENOSPC");
+      truncateSync(fill, statSync(fill).size - left * 1_024);
+      expect(await shell.svc("init", "--tier", "local")).toMatchObject({ code: 74, err: expect.stringContaining("is full; free some room") });
+      expect(existsSync(join(shell.folder, "svc.json"))).toBe(false);
+      rmSync(fill);
+    }
+    expect(await shell.svc("init", "--tier", "local")).toMatchObject({ code: 0 });
+    expect(readFileSync(join(shell.folder, "workspace/AGENTS.md"), "utf8")).toContain("You are a helpful assistant.");
+    expect(await shell.svc("config", "check")).toMatchObject({ code: 0 });
+  } finally {
+    disk.remove();
+  }
 });
 
 it("the first svc.json names a schema that editors find, and is valid", async () => {
