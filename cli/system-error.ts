@@ -10,6 +10,7 @@ const FILES: Readonly<Record<string, readonly [reason: string, next: string]>> =
   EROFS: ["it lies on a file system that is read-only", "use a folder that can be written"],
   ENOSPC: ["the disk is full", "free some room"],
   EDQUOT: ["the disk quota of this user is used up", "free some room"],
+  EBUSY: ["it is a mount, or in use, and cannot be replaced", "mount its folder in place of it"],
   EEXIST: ["something else has that name", "move it away"],
   ENOTDIR: ["a part of that path is a file, not a folder", "move it away"],
   EISDIR: ["it is a folder, not a file", "move it away"],

@@ -73,18 +73,32 @@ async function putBack(cli: Cli, folder: string): Promise<readonly string[]> {
     for (const path of [...moves.map(({ fresh }) => fresh), ...(marked ? [] : [mark])]) await rm(path, { recursive: true, force: true });
     throw error;
   }
-  const kept: string[] = [];
-  for (const { place, fresh } of moves) {
-    if (existsSync(place)) {
-      await rename(place, `${place}.${suffix}`);
-      kept.push(`${place}.${suffix}`);
+  const done: Renamed[] = [];
+  const renamed = async (from: string, to: string) => {
+    await rename(from, to);
+    done.push({ from, to });
+  };
+  try {
+    for (const { place, fresh } of moves) {
+      if (existsSync(place)) await renamed(place, `${place}.${suffix}`);
+      await renamed(fresh, place);
     }
-    await rename(fresh, place);
-    // Ours, which went with the folder.
-    if (place === cli.dataFolder) await rm(join(`${place}.${suffix}`, LOCK), { force: true });
+  } catch (error) {
+    // Such as a mount in the place of a file. What cannot be put back either is told by the mark.
+    for (const { from, to } of done.reverse()) await rename(to, from);
+    for (const path of [...moves.map(({ fresh }) => fresh), ...(marked ? [] : [mark])]) await rm(path, { recursive: true, force: true });
+    throw error;
   }
+  // Ours, which went with the folder.
+  await rm(join(`${cli.dataFolder}.${suffix}`, LOCK), { force: true });
   await rm(mark);
-  return kept;
+  return done.filter(({ to }) => to.endsWith(suffix)).map(({ to }) => to);
+}
+
+/** A file or folder that was given another name. */
+interface Renamed {
+  readonly from: string;
+  readonly to: string;
 }
 
 /**

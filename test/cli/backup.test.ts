@@ -235,6 +235,27 @@ describe("svc backup and svc restore", () => {
     expect(await messages(shell)).toEqual(["kept"]);
   });
 
+  it("OPR-backup where a part cannot be put in its place, as where svc.json is a mount, all is as before, and a daemon starts", async () => {
+    const shell = await usedShell();
+    const to = join(shell.folder, "copy");
+    const before = filesOf(shell.folder);
+    const mount = join(await temporaryFolder(), "mount.cjs");
+    writeFileSync(
+      mount,
+      `const files = require("node:fs/promises");
+      const { rename } = files;
+      const error = (path) => Object.assign(new Error("EBUSY: resource busy or locked"), { code: "EBUSY", syscall: "rename", path });
+      files.rename = async (from, to) => { if (from === ${JSON.stringify(join(shell.folder, "svc.json"))}) throw error(from); await rename(from, to); };
+      require("node:module").syncBuiltinESMExports();`,
+    );
+    const refused = await (await openShell({ NODE_OPTIONS: `--require ${mount}` }, shell.folder)).svc("restore", to);
+    expect(refused).toMatchObject({ code: 74, err: expect.stringContaining("svc.json cannot be used: it is a mount") });
+    expect(readdirSync(shell.folder, { recursive: true }).filter((entry) => /restor/.test(String(entry)))).toEqual([]);
+    expect(filesOf(shell.folder)).toEqual(before);
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    expect(await messages(shell)).toEqual(["kept"]);
+  });
+
   it("SEC-R1 no agent reads a backup beside svc.json, under any name, nor what a restore kept aside", async () => {
     const agents = { a: { name: "A", workspace: ".", tier: "local", local: { actions: ["file.*"] } } };
     const shell = await shellWith({ node: { ...echoConfig().node, defaultAgent: "a" }, agents });
