@@ -91,7 +91,7 @@ async function change(cli: Cli, own: Installation, next: Installation): Promise<
 }
 
 /** Tests the new program with this folder's configuration and a copy of its state. Changes nothing in this folder. */
-async function lookAt(cli: Cli, next: Installation): Promise<Look[]> {
+export async function lookAt(cli: Cli, next: Installation): Promise<Look[]> {
   const looks: Look[] = [await look("the program runs", next, ["--version"], (out) => out)];
   if (!existsSync(cli.file)) return looks;
   looks.push(await look("svc.json", next, ["config", "check", "--config", cli.file], () => "valid"));
@@ -99,7 +99,12 @@ async function lookAt(cli: Cli, next: Installation): Promise<Look[]> {
   const folder = mkdtempSync(join(tmpdir(), "svc-upgrade-"));
   try {
     const copy = join(folder, "copy");
-    await takeBackup(cli, copy, next.version);
+    const { stateIn } = await takeBackup(cli, copy, next.version);
+    if (stateIn !== undefined) {
+      // On a server: the copy has nothing of it, and a migration there would be one of the state itself.
+      looks.push(await look(`the state in ${stateIn}`, next, ["db", "status", "--config", cli.file], (out) => out.split("\n")[1] ?? ""));
+      return looks;
+    }
     const tried = join(folder, "tried");
     cpSync(join(copy, STATE), join(tried, ".svc"), { recursive: true });
     copyFileSync(join(copy, CONFIG), join(tried, "svc.json"));
