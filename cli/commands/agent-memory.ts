@@ -68,7 +68,7 @@ async function edit(cli: Cli, { path, query, id, file, text }: Editing): Promise
     if (there === undefined) await cli.request("PUT", path, { file, text: "", tag: "none" });
     const { path: real = "" } = (await cli.request("GET", query)) as Shown;
     const [program = "vi", ...args] = (process.env.VISUAL || process.env.EDITOR || "vi").split(" ");
-    const { error, status } = spawnSync(program, [...args, real], { stdio: "inherit" });
+    const { error, status } = whileItRuns(() => spawnSync(program, [...args, real], { stdio: "inherit" }));
     if (error !== undefined || status !== 0)
       throw fail("SVC_CLI_TASK_FAILED", {
         reason: `${program} ${error === undefined ? `ended with ${status}` : `could not be started: ${error.message}`}; set EDITOR, or give --text`,
@@ -78,4 +78,15 @@ async function edit(cli: Cli, { path, query, id, file, text }: Editing): Promise
     await cli.request("PUT", path, { file, text: next, tag: there?.tag ?? "none" });
   }
   cli.print(`${file} of ${id} is written.`, { id, file });
+}
+
+/** Ctrl-C is for the program in the terminal: without a listener it would end this one, and leave the two at one keyboard. */
+function whileItRuns<T>(work: () => T): T {
+  const ignore = () => {};
+  process.on("SIGINT", ignore);
+  try {
+    return work();
+  } finally {
+    process.off("SIGINT", ignore);
+  }
 }

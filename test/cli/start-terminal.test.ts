@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { ROOT } from "../house/house.ts";
@@ -12,10 +13,10 @@ afterEach(() => {
   for (const end of ends.splice(0)) end();
 });
 
-/** `svc start` in a pseudo terminal of its own, made by script(1). */
-function startInTerminal(folder: string) {
-  const line = `exec '${process.execPath}' '${join(ROOT, "cli/bin/svc.cjs")}' start`;
-  const env = { PATH: process.env.PATH ?? "", SHELL: "/bin/sh", TERM: "xterm", LANG: "C.UTF-8" };
+/** A command of `svc` in a pseudo terminal of its own, made by script(1). */
+function startInTerminal(folder: string, command = "start", given: Readonly<Record<string, string>> = {}) {
+  const line = `exec '${process.execPath}' '${join(ROOT, "cli/bin/svc.cjs")}' ${command}`;
+  const env = { PATH: process.env.PATH ?? "", SHELL: "/bin/sh", TERM: "xterm", LANG: "C.UTF-8", ...given };
   const child = spawn("script", ["-q", "-e", "-f", "-c", line, "/dev/null"], { cwd: folder, env, stdio: ["pipe", "pipe", "pipe"], detached: true });
   let said = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
@@ -56,4 +57,23 @@ it("svc daemon stop ends one that has restarted in its terminal", async () => {
   expect(await shell.svc("daemon", "restart")).toMatchObject({ code: 0 });
   expect(await shell.svc("daemon", "stop")).toMatchObject({ code: 0 });
   expect(await terminal.ended).toBe(0);
+});
+
+it("Ctrl-C in the editor of a memory is the editor's: the command waits for it", async () => {
+  const shell = await openShell();
+  shell.write(echoConfig());
+  expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+  ends.push(() => void shell.end());
+  // As vi does: it takes the signal, goes on, and writes the file when it is told to.
+  const editor = join(shell.folder, "editor.sh");
+  writeFileSync(editor, 'trap "echo interrupted" INT\necho ready\nread told || read told\necho "$told" > "$1"\n');
+  const terminal = startInTerminal(shell.folder, "agent memory edit echo MEMORY.md", { EDITOR: `sh ${editor}` });
+  await vi.waitFor(() => expect(terminal.said()).toContain("ready"), { timeout: 30_000 });
+  terminal.type("\u0003");
+  await vi.waitFor(() => expect(terminal.said()).toContain("interrupted"), { timeout: 30_000 });
+  terminal.type("kept\n");
+  expect(await terminal.ended).toBe(0);
+  expect(terminal.said()).toContain("MEMORY.md of echo is written.");
+  expect(readFileSync(join(shell.folder, "w/MEMORY.md"), "utf8")).toBe("kept\n");
+  await shell.end();
 });
