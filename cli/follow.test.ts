@@ -86,6 +86,14 @@ it("K24 a stream that breaks fails with its path; with reconnect it is asked for
   expect(again.asked.map(({ headers }) => headers["last-event-id"])).toEqual([undefined, "1", "1", "2"]);
 }, 20_000);
 
+it("K24 a stream that breaks before anything came on it is asked for again, too", async () => {
+  const { daemon, asked } = await far(breaking(": nothing yet\n\n"), ending("data: 1\n\n"));
+  await expect(follow(daemon, "/watch", () => {})).rejects.toMatchObject({ code: "SVC_CLI_STREAM" });
+  const again = await far(breaking(": nothing yet\n\n"), ending("data: 1\n\n"));
+  await follow(again.daemon, "/watch", () => false, { reconnect: true });
+  expect([asked.length, again.asked.length]).toEqual([1, 2]);
+});
+
 it("K24 a refusal is final, also the one of a stream that was there, and so is a daemon that never answered", async () => {
   const { daemon, asked } = await far(ending("data: 1\n\n"), refusing(403));
   await expect(follow(daemon, "/x", () => {}, { reconnect: true })).rejects.toMatchObject({ code: "SVC_TEST_NO", status: 403 });

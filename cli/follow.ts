@@ -36,6 +36,8 @@ export async function follow(
     } catch (error) {
       if (signal?.aborted) return;
       if (error instanceof Told) throw error.cause;
+      // A stream on which nothing has come yet was a stream all the same.
+      if (isCut(error)) answered = performance.now();
       const isAway = isBroken(error) || mayComeBack(error);
       if (!isAway || !again || answered === undefined) throw isBroken(error) ? fail("SVC_CLI_STREAM", { path, reason: (error as Error).message }) : error;
       if (performance.now() - answered > GIVE_UP_MS) throw error;
@@ -64,6 +66,9 @@ const isBroken = (error: unknown): boolean => {
   const { code = "", message } = error as { code?: string; message: string };
   return !code.startsWith("SVC_") && (code.startsWith("E") || message === "aborted" || message === "terminated");
 };
+
+/** The connection went after the daemon had begun to answer. */
+const isCut = (error: unknown): boolean => ["aborted", "terminated"].includes((error as Error).message);
 
 /** A daemon that restarts: it does not answer yet, or accepts no requests for the moment. */
 const mayComeBack = (error: unknown): boolean => {

@@ -1,3 +1,4 @@
+import type { StreamedEvent } from "@svc/sdk";
 import type { Cli } from "../cli.ts";
 
 interface Event {
@@ -10,20 +11,14 @@ interface Event {
   readonly data?: { readonly channel?: string; readonly conversation?: string; readonly taskId?: string };
 }
 
-/** Print events as they happen, until Ctrl-C. */
+/** Print events as they happen, until Ctrl-C, also those after a restart of the daemon. Ends with an error when none has answered for a minute. */
 export async function watch(cli: Cli, options: Readonly<Record<string, unknown>>): Promise<void> {
   const query = new URLSearchParams({ format: "envelope" });
   for (const key of ["kind", "agent"]) if (options[key] !== undefined) query.set(key, String(options[key]));
   const stop = new AbortController();
   process.once("SIGINT", () => stop.abort());
-  try {
-    for await (const { data } of cli.frames("GET", `/events?${query}`, undefined, { signal: stop.signal })) {
-      const event = data as Event;
-      cli.print(lineOf(event), event);
-    }
-  } catch (error) {
-    if (!stop.signal.aborted) throw error;
-  }
+  const onEvent = ({ data }: StreamedEvent) => cli.print(lineOf(data as Event), data);
+  await cli.stream(`/events?${query}`, onEvent, { reconnect: true, signal: stop.signal });
 }
 
 /** Formats an event; agent, chat and task follow the summary. */

@@ -169,6 +169,20 @@ describe("what is handed over at the command line", () => {
       },
       { timeout: 20_000, interval: 50 },
     );
+    // It goes on over a daemon that is killed, and over a restart.
+    const seen = async (message: string) =>
+      vi.waitFor(
+        async () => {
+          const { taskId } = await shell.ask<{ taskId: string }>("/task", { agent: "echo", message });
+          expect(watching.said()).toContain(`task=${taskId}`);
+        },
+        { timeout: 30_000, interval: 200 },
+      );
+    process.kill(shell.pid(), "SIGKILL");
+    expect((await shell.svc("daemon", "start")).code).toBe(0);
+    await seen("after a kill");
+    expect((await shell.svc("daemon", "restart")).code).toBe(0);
+    await seen("after a restart");
     watching.interrupt();
     expect((await watching.done).code).toBe(0);
   });
