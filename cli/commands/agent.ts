@@ -17,6 +17,9 @@ interface ListedAgent {
   readonly active: number;
 }
 
+/** Anything else would be a path of svc.json: `agents.assistant.model` is no agent. */
+const ID = /^[a-z0-9][a-z0-9_-]*$/;
+
 const group: OwnGroup = {
   name: "agent",
   summary: "List, add and remove agents; what each can do and remembers; index a workspace",
@@ -32,7 +35,8 @@ const group: OwnGroup = {
         { flags: "--tier <name>", description: "execution engine (default: local)" },
         { flags: "--model <id>", description: "model id" },
       ],
-      async run([id], options, cli) {
+      async run([id = ""], options, cli) {
+        if (!ID.test(id)) throw fail("SVC_CLI_USAGE", { reason: `'${id}' is no agent id: lower-case letters, digits, '_' and '-'` });
         const { changeFile, describeVerdict, putInForce } = await import("../change.js");
         const workspace = String(options.workspace ?? `./workspaces/${id}`);
         const agent = {
@@ -57,10 +61,10 @@ const group: OwnGroup = {
       name: "remove",
       args: "<id>",
       summary: "Remove an agent; its workspace stays",
-      async run([id], _options, cli) {
+      async run([id = ""], _options, cli) {
         const { changeFile, describeVerdict, putInForce } = await import("../change.js");
         const changed = await changeFile(cli, (editor) => {
-          if (editor.get(`agents.${id}`) === undefined) throw fail("SVC_CLI_MISSING", { what: `agent ${id}`, next: "svc agent list" });
+          if (!ID.test(id) || editor.get(`agents.${id}`) === undefined) throw fail("SVC_CLI_MISSING", { what: `agent ${id}`, next: "svc agent list" });
           editor.remove(`agents.${id}`);
         });
         const verdict = await putInForce(cli, changed);

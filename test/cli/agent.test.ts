@@ -84,6 +84,17 @@ describe("one envelope, whatever the door", () => {
 });
 
 // util-linux's `script` lends the program a terminal.
+it("a word that is no agent id neither adds an agent nor removes a setting of one", async () => {
+  const shell = await openShell();
+  shell.write(echoConfig({ model: "small" }));
+  const before = shell.config();
+  expect(await lines(shell).svc("agent", "remove", "echo.model")).toMatchObject({ code: 1, err: expect.stringContaining("There is no agent echo.model") });
+  for (const word of ["echo.x", "x y", "../up", "__proto__", "Ada"])
+    expect(await lines(shell).svc("agent", "add", word)).toMatchObject({ code: 2, err: expect.stringContaining(`'${word}' is no agent id`) });
+  expect(shell.config()).toEqual(before);
+  expect(existsSync(join(shell.folder, "workspaces"))).toBe(false);
+});
+
 it.skipIf(process.platform !== "linux" || !existsSync("/usr/bin/script"))("on a terminal the progress of indexing is shown, and why it failed", async () => {
   const shell = await daemon();
   const onTerminal = (agent: string) =>
