@@ -1,10 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Observed, Pin } from "@svc/kernel";
 import { describeVerdict } from "../change.ts";
 import type { Cli } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { offlineCode } from "../kernel-code.ts";
+import { isAlive } from "../upgrade/mark.ts";
 import { requireYes } from "./ask.ts";
 import { bundleIn, PLATFORM } from "./bundle.ts";
 import { requireOwnId, requireOwnNames } from "./clash.ts";
@@ -49,7 +50,8 @@ export interface Fetched {
 /** Fetches a package into a temporary folder for `work`. No install script runs: the operator has not agreed yet. */
 export async function aside<T>(cli: Cli, spec: string, work: (fetched: Fetched) => Promise<T>, source?: PackageSource): Promise<T> {
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
-  const root = openRoot(mkdtempSync(join(cli.dataFolder, "staging-")));
+  sweep(cli.dataFolder);
+  const root = openRoot(mkdtempSync(join(cli.dataFolder, `${STAGING}${process.pid}-`)));
   try {
     await root.install(spec, { scripts: false, source });
     const [name, recorded] = Object.entries(root.packages())[0] ?? [];
@@ -57,6 +59,16 @@ export async function aside<T>(cli: Cli, spec: string, work: (fetched: Fetched) 
     return await work({ name, spec: /^\d/.test(recorded) ? `${name}@${recorded}` : spec, root, source });
   } finally {
     rmSync(root.folder, { recursive: true, force: true });
+  }
+}
+
+const STAGING = "staging-";
+
+/** Removes the folders of fetches that were ended in the middle, as by Ctrl-C: each holds a whole tree of packages, and would be in each backup. */
+function sweep(dataFolder: string): void {
+  for (const name of readdirSync(dataFolder)) {
+    const pid = name.startsWith(STAGING) ? /^(\d+)-/.exec(name.slice(STAGING.length))?.[1] : undefined;
+    if (pid !== undefined && !isAlive(Number(pid))) rmSync(join(dataFolder, name), { recursive: true, force: true });
   }
 }
 
