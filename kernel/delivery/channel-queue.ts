@@ -29,7 +29,8 @@ export interface OutboxDeps extends Omit<DeliverEntryDeps, "stop"> {
 const PARALLEL = 8;
 /** Longer than any send takes; after a crash the store releases claims at once. */
 const LEASE_MS = 900_000;
-/** Retry delay when the store did not answer. */
+/** Failures of the store that pass, and the delay of a retry. */
+const PASSING = /^SVC_STORE_(BUSY|FULL|UNREACHABLE)$/;
 const AGAIN_MS = 1_000;
 const LONGEST_TIMER_MS = 2_147_483_647;
 const PAGE = 1_000;
@@ -140,10 +141,7 @@ export class ChannelQueue {
   #begin(item: Claimed<OutboxEntry>): void {
     this.#onWire.add(item.id);
     const done = this.#handle(item)
-      .catch((error) => {
-        this.#onWire.delete(item.id);
-        this.#deps.log.error({ channel: this.#channel, delivery: item.id, err: error }, "a delivery could not be put forward; it stays in the outbox");
-      })
+      .catch((error) => this.#stumbled(item.value, error))
       .finally(() => {
         this.#handled.delete(done);
         void this.#work();
@@ -191,6 +189,13 @@ export class ChannelQueue {
     await this.#giveBack({ ...entry, tries, ...(doubts > 0 ? { doubts } : {}) }, this.#stopping ? 0 : Math.min(carried.waitMs, this.#deps.ttlMs));
   }
 
+  /** Nobody foresaw this error: the conversation must not wait for the end of the lease. */
+  async #stumbled(entry: OutboxEntry, error: unknown): Promise<void> {
+    const { log, backoff } = this.#deps;
+    log.error({ channel: this.#channel, delivery: entry.delivery.id, err: error }, "a delivery could not be put forward; it stays in the outbox");
+    await this.#giveBack({ ...entry, tries: entry.tries + 1 }, this.#stopping ? 0 : backoff(entry.tries)).catch(() => {});
+  }
+
   /** The account answers again: release the entries that waited for that. */
   async #hasten(ids: readonly string[]): Promise<void> {
     for (const id of ids) if (!this.#onWire.has(id) && !this.#stopping) await this.#queue.release(id, 0);
@@ -220,13 +225,13 @@ export class ChannelQueue {
     }
   }
 
-  /** A store that does not answer has stored nothing: retry until it answers, or the daemon stops. */
+  /** A store that does not answer, or has no room, has stored nothing: retry until it does, or the daemon stops. */
   async #insist<T>(ask: () => Promise<T>): Promise<T> {
     for (;;) {
       try {
         return await ask();
       } catch (error) {
-        if (this.#stopping || codeOf(error) !== "SVC_STORE_UNREACHABLE") throw error;
+        if (this.#stopping || !PASSING.test(codeOf(error) ?? "")) throw error;
         await sleep(AGAIN_MS, this.#stop.signal);
       }
     }

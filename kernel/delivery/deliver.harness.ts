@@ -10,6 +10,7 @@ import {
   type Envelope,
   type Outgoing,
   type Publication,
+  type Store,
   type Target,
 } from "@svc/sdk";
 import { openStore, sinceBoot } from "../../test/kit/store.ts";
@@ -128,7 +129,14 @@ export interface World {
 
 export async function openWorld(
   far: FarEnd,
-  options: { limits?: Partial<DeliveryLimits>; connected?: boolean; folder?: string; render?: ChannelRender; clock?: Clock } = {},
+  options: {
+    limits?: Partial<DeliveryLimits>;
+    connected?: boolean;
+    folder?: string;
+    render?: ChannelRender;
+    clock?: Clock;
+    through?: (store: Store) => Store;
+  } = {},
 ): Promise<World> {
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), "svc-deliver-"));
   const clock = options.clock ?? { offset: 0, turned: 0 };
@@ -145,7 +153,7 @@ export async function openWorld(
   const note = (level: string) => (facts: object | string, text?: string) => void logged.push({ level, facts, text: typeof facts === "string" ? facts : text });
   let root: string | undefined;
   const deliveries = createDeliveries({
-    store: store.scope("core"),
+    store: (options.through ?? ((core) => core))(store.scope("core")),
     bus: {
       publish: (event) => {
         events.push({ ...event, ...(root === undefined ? {} : { rootId: root }) });

@@ -1,7 +1,9 @@
-import { channelError } from "@svc/sdk";
+import { channelError, type Store, svcError } from "@svc/sdk";
 import { describe, expect, it } from "vitest";
-import { createFarEnd, until } from "./deliver.harness.ts";
+import { createFarEnd, render, until } from "./deliver.harness.ts";
 import { connectionCut, proactive, size, world } from "./deliveries.harness.ts";
+
+const fullDisk = () => Promise.reject(svcError("SVC_STORE_FULL", "The disk is full."));
 
 describe("failures", () => {
   it("FAULT-34 a permanent error fails at once, and the sender's side is told once", async () => {
@@ -132,4 +134,67 @@ it("FLT-12 the first message that arrives after an outage lets the others of tha
   await (await one.deliveries.send(proactive("again", "d"))).sent;
   await (await one.deliveries.send(proactive("and again", "d"))).sent;
   expect(far.calls.filter(({ chat }) => chat === "broken")).toHaveLength(1);
+});
+
+it("FAULT-09 a disk that is full for a moment delays no delivery by minutes and shows no part of one twice", async () => {
+  let full = true;
+  /** Nothing can be added to it; what is done with can be deleted. */
+  const through = (store: Store): Store => ({
+    ...store,
+    collection<T>(name: string, options?: { readonly indexes?: readonly string[] }) {
+      const rows = store.collection<T>(name, options);
+      return { ...rows, put: (key: string, value: T) => (full ? fullDisk() : rows.put(key, value)) };
+    },
+  });
+  const far = createFarEnd();
+  let busy = true;
+  far.fault = (_call, out) => {
+    if (out.text.startsWith("second") && busy) {
+      busy = false;
+      throw channelError("retry", "502 Bad Gateway");
+    }
+  };
+  const one = await world(far, { through });
+  const long = `first ${"x".repeat(190)}\n\nsecond ${"y".repeat(150)}`;
+  await one.deliveries.send(proactive(long));
+  await (await one.deliveries.send(proactive("third"))).sent;
+  expect(far.visible("c1").map((text) => text.slice(0, 6))).toEqual(["first ", "second", "third"]);
+  full = false;
+  await until(async () => (await size(one)) === 0);
+});
+
+it("FAULT-09 an end that a full disk does not take is stored when there is room again, and what waits behind it goes on then", async () => {
+  let full = true;
+  const through = (store: Store): Store => ({
+    ...store,
+    commit: (ops) => (full && ops.some(({ op }) => op === "complete") ? fullDisk() : store.commit(ops)),
+  });
+  const far = createFarEnd();
+  const one = await world(far, { through });
+  await one.deliveries.send(proactive("one"));
+  await until(() => far.calls.length === 1);
+  const { sent } = await one.deliveries.send(proactive("two"));
+  full = false;
+  await sent;
+  expect(far.visible("c1")).toEqual(["one", "two"]);
+});
+
+it("an error that nobody foresaw costs a delivery a pause, not the quarter of an hour for which it is claimed", async () => {
+  let broken = true;
+  const stumbles: typeof render = {
+    ...render,
+    to(form, markdown) {
+      if (broken && markdown === "one") {
+        broken = false;
+        throw new TypeError("undefined is not a function");
+      }
+      return render.to(form, markdown);
+    },
+  };
+  const far = createFarEnd();
+  const one = await world(far, { render: stumbles });
+  await one.deliveries.send(proactive("one"));
+  await (await one.deliveries.send(proactive("two"))).sent;
+  expect(far.visible("c1")).toEqual(["one", "two"]);
+  expect(one.logged.filter(({ level }) => level === "error")).toHaveLength(1);
 });

@@ -1,4 +1,4 @@
-import { type Op, put, remove, type Store } from "@svc/sdk";
+import { codeOf, type Op, put, remove, type Store } from "@svc/sdk";
 
 /** Messages of one delivery that the platform already has. */
 export interface Progress {
@@ -29,18 +29,29 @@ export interface ProgressBook {
 
 const COLLECTION = "outbox-progress";
 const KEPT_MS = 7 * 24 * 3_600_000;
+/** The store takes nothing more for the moment: deliveries go on without it. */
+const NO_ROOM = /^SVC_STORE_(BUSY|FULL)$/;
 
-/** The progress book in a collection of the store. */
+/** The progress book in a collection of the store. What that has no room for is known to this process alone. */
 export function createProgressBook(store: Store, now: () => number): ProgressBook {
   const book = store.collection<Progress>(COLLECTION, { indexes: ["at"] });
+  const unstored = new Map<string, Progress>();
   return {
-    load: async (key) => (await book.get(key))?.value ?? { ids: [], shown: [], at: 0 },
-    async save(key, progress) {
-      await book.put(key, { ...progress, at: now() });
+    load: async (key) => unstored.get(key) ?? (await book.get(key))?.value ?? { ids: [], shown: [], at: 0 },
+    async save(key, shown) {
+      const progress = { ...shown, at: now() };
+      try {
+        await book.put(key, progress);
+        unstored.delete(key);
+      } catch (error) {
+        if (!NO_ROOM.test(codeOf(error) ?? "")) throw error;
+        unstored.set(key, progress);
+      }
     },
     keep: (key, { ids, shown }) => put(COLLECTION, key, { ids, shown, at: now() } satisfies Progress),
     forget: (key) => remove(COLLECTION, key),
     async sweep() {
+      for (const [key, { at }] of unstored) if (at < now() - KEPT_MS) unstored.delete(key);
       for (;;) {
         const old = await book.list({ by: "at", to: now() - KEPT_MS, limit: 500 });
         if (old.length > 0) await store.commit(old.map(({ key }) => remove(COLLECTION, key)));
