@@ -70,6 +70,33 @@ describe("a daemon at the far end of forge_b", () => {
   );
 
   it(
+    "who mentions an agent while GitHub does not say whose its token is, after a restart, is answered",
+    async () => {
+      const world = await createWorld();
+      const { far, issue } = world;
+      far.addUser("second");
+      far.addToken("ghp_token_of_second", "second");
+      far.grant(REPO, "second", "write");
+      const channel = {
+        token: undefined,
+        agentMappings: [
+          { agentId: "helper", token: OWN },
+          { agentId: "second", token: "ghp_token_of_second" },
+        ],
+      };
+      await world.start(channel);
+      await world.daemon().kill("SIGKILL");
+      far.faults.next({ kind: "limited", retryAfter: "1" }, { path: /\/user$/ });
+      await world.start(channel);
+      expect(far.requests.filter(({ path, status }) => path.endsWith("/user") && status === 429).map(({ token }) => token)).toEqual([OWN]);
+      far.comment("ada", issue, "@helper please look");
+      await world.answered();
+      expect(world.answers(issue).map(({ by }) => by)).toEqual(["helper"]);
+    },
+    LONG,
+  );
+
+  it(
     "HOOK-07 outsiders, bots and quotes start nothing, each with its reason; an edit that names an agent does",
     async () => {
       const world = await sharedWorld();

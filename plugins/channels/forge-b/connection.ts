@@ -1,7 +1,7 @@
 import { backoffMs, type ChannelHandle, channelError, type Forge, type ForgeHandle, type PluginContext, reasonOf, sleep, svcError } from "@svc/sdk";
 import { createApi } from "./api.ts";
 import { createForge } from "./forge.ts";
-import { createIdentities, type Identities } from "./identity.ts";
+import { createIdentities, type Identities, type Identity } from "./identity.ts";
 import { PUBLIC_API, type Settings } from "./settings.ts";
 
 /** The line to the forge: kept until it is stopped. */
@@ -36,9 +36,20 @@ export function openConnection(ctx: PluginContext<Settings>, channel: ChannelHan
       refused.abort();
     }
   };
+  const accounts = ctx.store.collection<Pick<Identity, "names" | "user" | "installed">>("accounts");
+  /** While the forge does not say whose a token is, mentions find its agent by what it said before. */
+  async function recall(identities: Identities): Promise<Identities> {
+    for (const identity of identities.all) Object.assign(identity, (await accounts.get(identity.digest).catch(() => undefined))?.value);
+    return identities;
+  }
+  const keep = ({ digest, names, user, installed }: Identity) =>
+    accounts
+      .put(digest, { names, installed, ...(user === undefined ? {} : { user }) })
+      .catch((error) => ctx.log.warn({ err: error }, "an account was not stored"));
+
   let reading: Promise<Identities> | undefined;
   const read = async (): Promise<Identities> => {
-    reading ??= createIdentities(settings, () => api, refuse);
+    reading ??= createIdentities(settings, () => api, refuse).then(recall);
     const identities = await reading;
     if (identities.all.length === 0) throw svcError("SVC_FORGE_TOKEN", "channels.forge_b has no token and no App; set one up with: svc connect forge_b");
     return identities;
@@ -54,6 +65,7 @@ export function openConnection(ctx: PluginContext<Settings>, channel: ChannelHan
         asking = own;
         try {
           await identity.identify(api, asked);
+          await keep(identity);
           known.push(`@${identity.user?.login ?? identity.names[0] ?? "unknown"}`);
         } catch (error) {
           asked.throwIfAborted();

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { codeOf, type ForgeAgent, type ForgeProject, type ForgeUser, svcError } from "@svc/sdk";
@@ -10,6 +11,8 @@ import type { AgentMapping, Settings } from "./settings.ts";
 export interface Identity {
   /** The setting that holds it; says nothing of the token. */
   readonly name: string;
+  /** The same for the same token or App over restarts; says nothing of it. */
+  readonly digest: string;
   readonly app?: App;
   /** Known once `identify` has resolved. */
   user?: ForgeUser;
@@ -69,7 +72,7 @@ export async function createIdentities(settings: Settings, api: () => Api, refus
   let common: Identity | undefined;
   if (privateKeyFile !== undefined && issuer !== undefined) {
     const key = readKey(await lines("privateKeyFile", privateKeyFile), resolve(privateKeyFile));
-    common = appIdentity(createApp({ api, issuer, key, refused: (reason) => refused(APP, reason) }));
+    common = appIdentity(createApp({ api, issuer, key, refused: (reason) => refused(APP, reason) }), digestOf(`app ${issuer}`));
   } else {
     const token = await tokenFrom(settings, "");
     if (token !== undefined) secrets.push(token);
@@ -127,6 +130,8 @@ export async function createIdentities(settings: Settings, api: () => Api, refus
   };
 }
 
+const digestOf = (credential: string): string => createHash("sha256").update(`svc forge_b ${credential}`).digest("hex").slice(0, 24);
+
 function tokenIdentity(name: string, token: string, refused: (name: string, reason: string) => void): Identity {
   const credential: Credential = {
     name,
@@ -135,6 +140,7 @@ function tokenIdentity(name: string, token: string, refused: (name: string, reas
   };
   const identity: Identity = {
     name,
+    digest: digestOf(token),
     names: [],
     installed: true,
     credential: () => credential,
@@ -147,9 +153,10 @@ function tokenIdentity(name: string, token: string, refused: (name: string, reas
   return identity;
 }
 
-function appIdentity(app: App): Identity {
+function appIdentity(app: App, digest: string): Identity {
   const identity: Identity = {
     name: APP,
+    digest,
     app,
     names: [],
     installed: false,

@@ -9,7 +9,7 @@ export default definePlugin<Settings>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "channels.forge_b", schema, check: checkSection },
-  capabilities: ["fetch", "services"],
+  capabilities: ["fetch", "services", "store"],
   setup(ctx) {
     let connection: Connection | undefined;
     const there = (): Connection => {
