@@ -1,3 +1,4 @@
+import { definePlugin } from "@svc/sdk";
 import { expect, it } from "vitest";
 import { baseOf, post, runKernel, temporaryFolder } from "../kit/kernel.ts";
 
@@ -31,4 +32,20 @@ it("FAULT-38 a key with another request is refused, waiting or streaming and ove
   await check(before, ["once"]);
   await before.kernel.stop({ drainSeconds: 0 });
   await check(await start(folder), []);
+});
+
+it("FAULT-38 a retry of a message that was dropped is not told that it was done", async () => {
+  const gate = definePlugin({
+    kind: "feature",
+    name: "gate",
+    version: "0.0.1",
+    svc: "^0.1.0",
+    capabilities: [],
+    setup: (ctx) => ctx.hooks.inbound.tap(() => ({ reject: "closed" })),
+  });
+  const { kernel } = await runKernel({ listen: true, config: { agents }, inline: [gate] });
+  const asked = () => post(baseOf(kernel), "/task", { agent: "b", message: "once" }, { "idempotency-key": "k1" });
+  const first = (await asked()).body;
+  expect(first).toMatchObject({ ok: false, status: "error", errorKind: "dropped" });
+  expect((await asked()).body).toMatchObject({ ok: false, status: "error", taskId: first["taskId"], duplicate: true });
 });

@@ -74,10 +74,19 @@ export function taskRoute(kernel: Pick<Kernel, "agents" | "bus" | "strategies" |
     const { code, task: taskId } = error as { code?: string; task?: string };
     if (code !== "SVC_TASK_DUPLICATE" || taskId === undefined) throw error;
     stream?.event("accepted", { taskId, duplicate: true });
-    const answered = { ...((await kernel.tasks.again(taskId, listen)) ?? { ok: true, taskId }), duplicate: true };
+    const answered = { ...((await kernel.tasks.again(taskId, listen)) ?? unrecorded(taskId)), duplicate: true };
     return answered;
   }
 }
+
+/** A key outlives the record of its task: nobody may be told that this was done. */
+const unrecorded = (taskId: string) => ({
+  ok: false,
+  taskId,
+  status: "error" as const,
+  error: "Nothing is recorded of the task that had this key first: its message was dropped, or its trace is gone. Send it with a new key.",
+  errorKind: "unrecorded",
+});
 
 /** `POST /ask` (000:L178): one question to `node.defaultAgent`, one answer. The text is in `message` or `text`. */
 export function askRoute(kernel: Pick<Kernel, "defaultAgent" | "tasks">): HttpRoute {
