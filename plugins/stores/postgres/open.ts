@@ -11,6 +11,7 @@ import { restoreRecords, storedRecords } from "./records.ts";
 import { createScopes } from "./scopes.ts";
 import { Server, type ServerOptions } from "./server.ts";
 import { storeError } from "./server-error.ts";
+import { type Occupied, occupied } from "./size.ts";
 import { nodesOf } from "./status.ts";
 import { type SendGroup, Writer } from "./writer.ts";
 
@@ -70,7 +71,7 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
   const listeners = new Set<(error: Error) => void>();
   const drained = new Set<() => void>();
   let node: Node;
-  let used = 0;
+  let space: Occupied = { disk: 0, used: 0, perDocument: 0 };
 
   const send: SendGroup = async (number, sets, noted) => {
     const values = [node.boot, number, JSON.stringify(sets), noted, clock?.steady() ?? null, clock?.wall() ?? null, lanesToLock(sets)];
@@ -84,9 +85,7 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
   const writer = new Writer(send, server.database, fenced, () => node.silent, log);
 
   async function look(): Promise<void> {
-    const sql = `SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::float8 AS bytes FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE n.nspname = $1 AND c.relkind = 'r'`;
-    used = (await server.query<{ bytes: number }>(sql, [own.schema]))[0]?.bytes ?? used;
+    space = await occupied(server, own.schema);
   }
   const forget = async () => {
     await server.query("DELETE FROM {s}.seen WHERE at < coalesce($1, {s}.now_ms()) - 604800000", [clock?.steady() ?? null]);
@@ -134,6 +133,10 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
     steady: () => clock?.steady(),
     lease: (name) => node.lease(name),
     closed: () => closing !== undefined,
+    // The next look measures it.
+    pruned: (documents) => {
+      space = { ...space, used: Math.max(0, space.used - documents * space.perDocument) };
+    },
   });
   const events = new Events(server, node.boot);
   const hints = new Hints({ url: listenUrl ?? own.url, schema: own.schema, server, node, ...(log === undefined ? {} : { log }) });
@@ -153,8 +156,8 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
-    size: () => ({ used }),
-    diskBytes: () => used,
+    size: () => ({ used: space.used }),
+    diskBytes: () => space.disk,
     nodes: () => nodesOf(server),
     tell: (about) => node.tell(about),
     time: () => node.time(),

@@ -20,6 +20,8 @@ export interface ScopeDeps {
   readonly steady: () => number | undefined;
   readonly lease: NonNullable<StoreScope["lease"]>;
   readonly closed: () => boolean;
+  /** So many documents were pruned. */
+  readonly pruned: (documents: number) => void;
 }
 
 /** The parts of all owners. */
@@ -30,7 +32,7 @@ export interface Scopes {
 }
 
 /** Makes the part of an owner, such as `core` or a plugin's id: its name `sessions` is `<owner>/sessions` in the schema. */
-export function createScopes({ server, writer, steady, lease, closed }: ScopeDeps): Scopes {
+export function createScopes({ server, writer, steady, lease, closed, pruned }: ScopeDeps): Scopes {
   const known = new Map<string, Documents>();
 
   function documents(name: string): Documents {
@@ -123,7 +125,11 @@ export function createScopes({ server, writer, steady, lease, closed }: ScopeDep
       lease: (name, ms) => lease(`${inside}${name}`, ms),
       scan: (name, query) => reading(() => documents(inside + name).scan(query)),
       scanKeys: (name, query) => reading(() => documents(inside + name).scanKeys(query)),
-      prune: async (name, prune) => (await writer.write([documents(inside + name).prune(prune)])) as number,
+      async prune(name, prune) {
+        const gone = (await writer.write([documents(inside + name).prune(prune)])) as number;
+        pruned(gone);
+        return gone;
+      },
       keyBefore: (name, count) => reading(() => documents(inside + name).keyBefore(count)),
       fill: (name, rows) => reading(() => documents(inside + name).fill(rows)),
     };
