@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Log, put } from "@svc/sdk";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { stateStore } from "../../kernel/base/state-store.ts";
 import { newTaskId, TRACE_INDEXES, TRACES } from "../../kernel/core/flow/record.ts";
 import { createRetention } from "../../kernel/maintenance/retention.ts";
@@ -74,5 +74,18 @@ describe.skipIf(NO_POSTGRES !== undefined)("what a PostgreSQL store keeps", () =
     expect(left).toBeGreaterThan(all / 3);
     expect(left).toBeLessThan(all);
     expect(await third.traces.count()).toBe(left);
+  });
+
+  it("events of a daemon that has ended are gone once nobody reads them any more", async () => {
+    const one = daemon();
+    const before = await one.start();
+    await before.exchange(1, ["a", "b", "c"]);
+    await before.close();
+    const events = () => server.sql(`SELECT count(*) FROM ${one.schema}.event`);
+    expect(events()).toBe("3");
+    server.sql(`UPDATE ${one.schema}.node SET lease_until = clock_timestamp() - interval '11 min' WHERE NOT alive`);
+    const after = await one.start();
+    await after.exchange(1, ["d"]);
+    await vi.waitFor(() => expect(events()).toBe("1"), { timeout: 10_000, interval: 50 });
   });
 });

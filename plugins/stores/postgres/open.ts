@@ -59,7 +59,7 @@ export interface PostgresStore
 }
 
 const SIZE_EVERY_MS = 60_000;
-/** Dedup keys are forgotten after 7 days, homes of conversations after one, at the latest an hour later. */
+/** Dedup keys are forgotten after 7 days, homes of conversations after one, events of an ended daemon after 10 minutes, at the latest an hour later. */
 const FORGET_EVERY_MS = 3_600_000;
 
 /** Opens the store. Throws `SVC_STORE_REFUSED`, `SVC_STORE_UNREACHABLE`, `SVC_STORE_NEWER`, `SVC_STORE_BUSY`. */
@@ -90,6 +90,10 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
   const forget = async () => {
     await server.query("DELETE FROM {s}.seen WHERE at < coalesce($1, {s}.now_ms()) - 604800000", [clock?.steady() ?? null]);
     await server.query("DELETE FROM {s}.lane WHERE state = 'idle' AND since < clock_timestamp() - interval '1 day'");
+    // Nobody reads them any more: `exchange_events`.
+    await server.query(
+      "DELETE FROM {s}.event e WHERE NOT EXISTS (SELECT 1 FROM {s}.node n WHERE n.boot = e.boot AND n.lease_until > clock_timestamp() - interval '10 min')",
+    );
   };
 
   const told = {
