@@ -19,6 +19,7 @@ beforeAll(async () => {
   if (NO_POSTGRES === undefined) server = await startPostgres();
 });
 afterEach(async () => {
+  vi.useRealTimers();
   for (const step of undo.splice(0).reverse()) await step();
 });
 afterAll(() => server?.stop());
@@ -87,5 +88,13 @@ describe.skipIf(NO_POSTGRES !== undefined)("what a PostgreSQL store keeps", () =
     const after = await one.start();
     await after.exchange(1, ["d"]);
     await vi.waitFor(() => expect(events()).toBe("1"), { timeout: 10_000, interval: 50 });
+  });
+
+  it("FAULT-19 ages are counted by the clock of the server, also on a machine whose own is two hours behind", async () => {
+    const one = daemon();
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() - 2 * 3_600_000 });
+    const store = stateStore(await one.start());
+    const there = Number(server.sql(`SELECT ${one.schema}.now_ms()`));
+    expect(Math.abs(store.steady() - there)).toBeLessThan(60_000);
   });
 });

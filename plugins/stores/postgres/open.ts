@@ -40,6 +40,7 @@ export interface PostgresStore
       | "onFailure"
       | "size"
       | "diskBytes"
+      | "steady"
       | "nodes"
       | "tell"
       | "time"
@@ -115,6 +116,8 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
     throw storeError(error, server.database);
   }
 
+  // Ages that daemons compare, whatever the clocks of their machines say.
+  const began = node.time() - performance.now();
   const timers = [setInterval(() => look().catch(() => {}), SIZE_EVERY_MS), setInterval(() => forget().catch(() => {}), FORGET_EVERY_MS)];
   for (const timer of timers) timer.unref();
   let closing: Promise<void> | undefined;
@@ -162,6 +165,7 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
     },
     size: () => ({ used: space.used }),
     diskBytes: () => space.disk,
+    steady: clock?.steady ?? (() => Math.floor(began + performance.now())),
     nodes: () => nodesOf(server),
     tell: (about) => node.tell(about),
     time: () => node.time(),
