@@ -130,6 +130,26 @@ describe.skipIf(NO_POSTGRES !== undefined)("leases of several daemons on one Pos
     expect(await alone.scope("core").collection("docs").get("late")).toBeUndefined();
   });
 
+  it("FAULT-11 a lease that is given back while the server is away is another's once it is there again, though its daemon lives on", async () => {
+    const at = server.schema();
+    const [one, two] = [await enter(at, "n1"), await enter(at, "n2")];
+    const first = await leaseOf(one).lease("leader", 7_000);
+    expect(first).toMatchObject({ held: true });
+    await server.down();
+    await expect(first.release()).rejects.toThrow();
+    await server.up();
+    await until(
+      "the move",
+      async () =>
+        (
+          await leaseOf(two)
+            .lease("leader", 7_000)
+            .catch(() => ({ held: false }))
+        ).held,
+    );
+    expect((await two.store.nodes()).find(({ name }) => name === "n1")?.state).toBe("alive");
+  });
+
   it("svc node drain: the daemon of that name hears of it at its next beat, once", async () => {
     const at = server.schema();
     const one = await enter(at, "n1");

@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import type { Lease, NodeAbout } from "@svc/sdk";
 import { fail } from "./errors.ts";
 import type { Server } from "./server.ts";
+import { isUndone } from "./server-error.ts";
 
 /** Time for which a daemon counts as living after its last heartbeat. */
 export const LEASE_MS = 7_000;
@@ -43,6 +44,8 @@ export class Node {
   readonly #beats: Server;
   readonly #told: NodeListeners;
   readonly #held = new Map<string, Held>();
+  /** Tokens of leases that may still stand in the schema and that nobody here has: others would wait for them as long as this daemon lives. */
+  readonly #owed = new Set<string>();
   readonly #timer: NodeJS.Timeout;
   /** When the last beat that was answered was sent, by the clock that runs evenly and by the wall's: a suspended machine stops the first. */
   #beaten = { even: performance.now(), wall: Date.now() };
@@ -100,7 +103,12 @@ export class Node {
   /** As `Store.lease`, by a name that no other owner uses. It ends with the daemon's own lease, whatever `ms` was asked for. */
   async lease(name: string): Promise<Lease> {
     const token = randomUUID();
-    const [asked] = await this.#server.query<{ held: boolean; holder: string | null }>("SELECT * FROM {s}.ask_lease($1, $2, $3)", [this.boot, name, token]);
+    const ask = this.#server.query<{ held: boolean; holder: string | null }>("SELECT * FROM {s}.ask_lease($1, $2, $3)", [this.boot, name, token]);
+    const [asked] = await ask.catch((error) => {
+      // It may be granted, and nobody here knows.
+      if (!isUndone(error)) this.#owed.add(token);
+      throw error;
+    });
     const abort = new AbortController();
     // A daemon that was silent for too long may be declared dead at any moment.
     const held = asked?.held === true && !this.silent;
@@ -108,18 +116,32 @@ export class Node {
     if (held) {
       this.#held.get(name)?.abort.abort(new Error("the lease was asked for again"));
       this.#held.set(name, { token, abort });
-    } else abort.abort(new Error("another daemon has the lease"));
+    } else {
+      if (asked?.held === true) this.#owed.add(token);
+      abort.abort(new Error("another daemon has the lease"));
+    }
+    let given = !held;
     return {
       held,
       ...(holder === undefined ? {} : { holder }),
       signal: abort.signal,
       release: async () => {
-        if (abort.signal.aborted) return;
+        const latest = this.#held.get(name);
+        // One that was asked for again has another token; of one that ended by silence the row is still there.
+        if (given || (latest !== undefined && latest.token !== token)) return;
+        given = true;
         abort.abort(new Error("the lease was given back"));
-        if (this.#held.get(name)?.token === token) this.#held.delete(name);
-        await this.#server.query("DELETE FROM {s}.lease WHERE name = $1 AND token = $2", [name, token]);
+        this.#held.delete(name);
+        this.#owed.add(token);
+        await this.#giveBack();
       },
     };
+  }
+
+  async #giveBack(): Promise<void> {
+    const tokens = [...this.#owed];
+    await this.#server.query("DELETE FROM {s}.lease WHERE token = ANY ($1)", [tokens]);
+    for (const token of tokens) this.#owed.delete(token);
   }
 
   /** Declares that this daemon ends: it claims no lane from now on, and no other daemon leaves one to it. */
@@ -164,6 +186,7 @@ export class Node {
       } else {
         this.#beaten = sent;
         this.#listen();
+        if (this.#owed.size > 0) this.#giveBack().catch(() => {});
       }
     } catch {
       // The next beat tells.
