@@ -150,6 +150,29 @@ describe.skipIf(NO_POSTGRES !== undefined)("leases of several daemons on one Pos
     expect((await two.store.nodes()).find(({ name }) => name === "n1")?.state).toBe("alive");
   });
 
+  it("FAULT-11 a server that was away for longer than a lease has nobody declared dead who could not beat meanwhile", async () => {
+    const at = server.schema();
+    const [one, two] = [await enter(at, "n1"), await enter(at, "n2")];
+    await leaseOf(one).lease("leader", 7_000);
+    const failures: Error[] = [];
+    one.store.onFailure((error) => failures.push(error));
+    await server.down();
+    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    await server.up();
+    // Who asks, and who comes new, is there before the next beat of the others.
+    const three = await enter(at, "n3");
+    for (const end = performance.now() + 6_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 20)))
+      expect(
+        (
+          await leaseOf(two)
+            .lease("leader", 7_000)
+            .catch(() => undefined)
+        )?.held,
+      ).not.toBe(true);
+    expect((await three.store.nodes()).filter(({ state }) => state !== "alive")).toEqual([]);
+    expect(failures).toEqual([]);
+  });
+
   it("svc node drain: the daemon of that name hears of it at its next beat, once", async () => {
     const at = server.schema();
     const one = await enter(at, "n1");

@@ -1,3 +1,5 @@
+import { LEASE_MS } from "./node.ts";
+
 /**
  * Functions that run on the server: one call a transaction. Each statement of a function sees all commits from before it began, including those of
  * transactions that it waited for: so lock first, then read in the next statement. Recreated at the start of a program with another text.
@@ -196,13 +198,18 @@ BEGIN
   RETURN to_jsonb(results);
 END $$;
 
+-- Whether a boot whose lease has run out is dead: after a start of the server nobody could beat, and who was alive has a whole lease from there.
+CREATE OR REPLACE FUNCTION {s}.is_up_long_enough(lease_ms integer) RETURNS boolean LANGUAGE sql VOLATILE AS $$
+  SELECT clock_timestamp() > pg_postmaster_start_time() + lease_ms * interval '1 ms'
+$$;
+
 -- A new boot. Those of the same folder are dead: its lock says so.
 DROP FUNCTION IF EXISTS {s}.begin_boot(text, text, integer, integer);
 CREATE OR REPLACE FUNCTION {s}.begin_boot(of_folder text, of_name text, of_host text, of_pid integer, lease_ms integer) RETURNS bigint LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
 DECLARE
   made bigint;
 BEGIN
-  UPDATE node SET alive = false WHERE alive AND (folder = of_folder OR lease_until < clock_timestamp());
+  UPDATE node SET alive = false WHERE alive AND (folder = of_folder OR (lease_until < clock_timestamp() AND is_up_long_enough(lease_ms)));
   DELETE FROM node WHERE NOT alive AND lease_until < clock_timestamp() - interval '1 day'
     AND NOT EXISTS (SELECT 1 FROM item WHERE owner = node.boot AND leased);
   INSERT INTO node (folder, name, host, pid, lease_until) VALUES (of_folder, of_name, of_host, of_pid, clock_timestamp() + lease_ms * interval '1 ms') RETURNING boot INTO made;
@@ -253,7 +260,8 @@ SET search_path = {s}, pg_temp AS $$
 BEGIN
   held := false;
   IF NOT EXISTS (SELECT 1 FROM node WHERE boot = me AND alive) THEN RETURN NEXT; RETURN; END IF;
-  UPDATE node SET alive = false WHERE alive AND lease_until < clock_timestamp() AND boot = (SELECT boot FROM lease WHERE name = of_name) AND boot <> me;
+  UPDATE node SET alive = false WHERE alive AND lease_until < clock_timestamp() AND boot = (SELECT boot FROM lease WHERE name = of_name) AND boot <> me
+    AND is_up_long_enough(${LEASE_MS});
   INSERT INTO lease AS was (name, boot, token) VALUES (of_name, me, of_token)
     ON CONFLICT (name) DO UPDATE SET boot = excluded.boot, token = excluded.token
     WHERE was.boot = me OR NOT EXISTS (SELECT 1 FROM node WHERE node.boot = was.boot AND node.alive);

@@ -187,13 +187,12 @@ CREATE OR REPLACE FUNCTION {s}.lanes_held(me bigint) RETURNS jsonb LANGUAGE sql 
 $$;
 
 -- Frees what dead daemons hold, by the state of the lanes alone: a claim that was on its way when its daemon was declared dead is found, too.
--- After a start of the server nobody could beat: who was alive then has its whole lease from there. Items of queues that dead daemons have
--- leased are due at once.
+-- Items of queues that dead daemons have leased are due at once.
 CREATE OR REPLACE FUNCTION {s}.sweep_lanes(lease_ms integer) RETURNS integer LANGUAGE plpgsql SET search_path = {s}, pg_temp AS $$
 DECLARE
   k text; n integer := 0;
 BEGIN
-  IF clock_timestamp() > pg_postmaster_start_time() + lease_ms * interval '1 ms' THEN
+  IF is_up_long_enough(lease_ms) THEN
     UPDATE node SET alive = false WHERE boot IN (SELECT boot FROM node WHERE alive AND lease_until < clock_timestamp() FOR UPDATE SKIP LOCKED);
   END IF;
   FOR k IN SELECT key FROM lane WHERE owner IS NOT NULL AND NOT EXISTS (SELECT 1 FROM node WHERE boot = owner AND alive) FOR UPDATE SKIP LOCKED LOOP

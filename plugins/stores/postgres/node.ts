@@ -84,12 +84,12 @@ export class Node {
     if (shared) return node;
     const until = performance.now() + LEASE_MS + 1_000;
     // A daemon whose lease has expired is dead from here on: one that was only suspended must not continue beside this one.
-    const late = "UPDATE {s}.node SET alive = false WHERE alive AND boot < $1 AND lease_until < clock_timestamp()";
+    const late = "UPDATE {s}.node SET alive = false WHERE alive AND boot < $1 AND lease_until < clock_timestamp() AND {s}.is_up_long_enough($2)";
     // Of two that begin at once, the first one has it.
     const others = `SELECT coalesce(name, folder) AS name, host FROM {s}.node WHERE alive AND boot < $1
       AND ($2::text IS NULL OR name IS NULL OR name = $2) ORDER BY boot LIMIT 1`;
     for (;;) {
-      await server.query(late, [boot]);
+      await server.query(late, [boot, LEASE_MS]);
       const [other] = await server.query<{ name: string; host: string }>(others, [boot, name ?? null]);
       if (other === undefined) return node;
       if (performance.now() > until) {
