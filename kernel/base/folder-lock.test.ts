@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { lockFolder, lockHolder } from "./folder-lock.ts";
+import { holderTold, lockFolder, lockHolder } from "./folder-lock.ts";
 import { endedProcess, startChild } from "./processes.harness.ts";
 
 let folder: string;
@@ -49,6 +49,29 @@ it("a process that was given a dead holder's id is not the holder", async () => 
 it("believes in a live holder whose start time is not known", async () => {
   await record(process.ppid);
   expect(() => lockFolder(folder)).toThrow(expect.objectContaining({ code: "SVC_DAEMON_RUNNING", pid: process.ppid }));
+});
+
+it("FAULT-71 a lock of another container is held for as long as it is touched, and its process id is nobody's here", async () => {
+  const file = join(folder, "daemon.lock");
+  await record(process.pid, { space: "this boot pid:[1]" });
+  expect(lockHolder(folder)).toBeUndefined();
+  expect(() => lockFolder(folder)).toThrow(expect.objectContaining({ code: "SVC_DAEMON_RUNNING", message: expect.stringContaining("of another container") }));
+  // Touched while it is looked at: it lives, and nobody waits any longer.
+  const told = holderTold(folder);
+  await utimes(file, new Date(), new Date(Date.now() - 1_000));
+  await told;
+  await utimes(file, new Date(), new Date(Date.now() - 11_000));
+  await holderTold(folder);
+  lockFolder(folder).release();
+});
+
+it("FAULT-71 a holder touches its lock", async () => {
+  const lock = lockFolder(folder);
+  const file = join(folder, "daemon.lock");
+  await utimes(file, new Date(1_000), new Date(1_000));
+  lock.watch(() => {});
+  await vi.waitFor(async () => expect(Date.now() - (await stat(file)).mtimeMs).toBeLessThan(10_000), { timeout: 20_000 });
+  lock.release();
 });
 
 it("a folder in the place of the lock is named, with what to do", async () => {

@@ -1,17 +1,17 @@
 import { createHash, randomUUID } from "node:crypto";
 import { closeSync, existsSync, fstatSync, linkSync, openSync, readFileSync, renameSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, utimes } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { codeOf } from "@svc/sdk";
+import { codeOf, sleep } from "@svc/sdk";
 import { temporaryName } from "./atomic-file.ts";
 import { fail } from "./errors.ts";
-import { processAlive, processIdentity } from "./process-identity.ts";
+import { processAlive, processIdentity, processSpace } from "./process-identity.ts";
 
 /** The right to be the one daemon of a data folder. */
 export interface FolderLock {
   /**
-   * Checks every two seconds whether the lock file still exists, and recreates it when it was removed. `onLost` is called once, with the reason, when
-   * that fails: another process has locked the folder, or the folder is gone, even if a new one has its name.
+   * Touches the lock file every two seconds, so that other containers and machines see it held, and recreates it when it was removed. `onLost` is
+   * called once, with the reason, when that fails: another process has locked the folder, or the folder is gone, even if a new one has its name.
    */
   watch(onLost: (reason: string) => void): void;
   /** Gives it up. Idempotent. */
@@ -23,17 +23,24 @@ export interface LockHolder {
   readonly pid: number;
   /** Milliseconds since 1970, when the lock was taken. */
   readonly startedAt: number;
+  /** It runs in another container, or on another machine: its id says nothing here. */
+  readonly elsewhere?: true;
 }
 
 interface LockRecord extends LockHolder {
   /** Distinguishes the holder from a later process with the same id; absent if the system does not provide it. */
   readonly identity?: string;
+  /** Where its process id counts; absent if the system does not provide it. */
+  readonly space?: string;
   /** Makes each lock file's content unique. */
   readonly nonce: string;
 }
 
 const NAME = "daemon.lock";
 const LOOK_EVERY_MS = 2_000;
+/** A holder elsewhere that has not touched its lock for so long is dead. */
+const UNTOUCHED_MS = 10_000;
+const WAIT_MS = 100;
 /** File of the data folder in which a store keeps room for a full disk. A store that opens writes it anew if there is room. */
 const BALLAST = "ballast";
 /** Bytes that a start writes at most before the store is open and can give up the ballast itself. */
@@ -45,16 +52,26 @@ const START_NEEDS = 64 * 1024;
  */
 export function lockFolder(folder: string): FolderLock {
   const taken = tryLock(join(folder, NAME));
-  if ("holder" in taken) throw fail("SVC_DAEMON_RUNNING", { pid: taken.holder.pid, folder });
-  return taken;
+  if (!("holder" in taken)) return taken;
+  const { pid, elsewhere } = taken.holder;
+  throw fail("SVC_DAEMON_RUNNING", { pid: elsewhere === undefined ? pid : `${pid} of another container or machine`, folder });
+}
+
+/** Waits while it cannot be told whether a holder elsewhere lives: one that does touches its lock. Resolves at once where no such lock was touched lately. */
+export async function holderTold(folder: string): Promise<void> {
+  const path = join(folder, NAME);
+  const first = touchedAt(path);
+  while (isElsewhere(read(path)) && isFresh(path) && touchedAt(path) === first) await sleep(WAIT_MS);
 }
 
 /** Takes the lock file `path` for this process, or says which live process holds it. */
 export function tryLock(path: string): FolderLock | { readonly holder: LockHolder } {
   const identity = processIdentity(process.pid);
-  const mine = JSON.stringify({ pid: process.pid, startedAt: Date.now(), ...(identity === undefined ? {} : { identity }), nonce: randomUUID() });
+  const space = processSpace();
+  const where = { ...(identity === undefined ? {} : { identity }), ...(space === undefined ? {} : { space }) };
+  const mine = JSON.stringify({ pid: process.pid, startedAt: Date.now(), ...where, nonce: randomUUID() });
   const holder = take(path, mine);
-  if (holder !== undefined) return { holder: { pid: holder.pid, startedAt: holder.startedAt } };
+  if (holder !== undefined) return { holder };
   let locked = true;
   let timer: NodeJS.Timeout | undefined;
   /** The folder itself, whatever is called like it later: while it is open no other one gets its number. */
@@ -96,6 +113,7 @@ async function lossOf(path: string, mine: string, folder: number | undefined, is
       if (error.code === "ENOENT") return undefined;
       throw error;
     });
+    if (content === mine) await utimes(path, new Date(), new Date()).catch(() => {});
     if (content === mine || !isLocked()) return undefined;
     // The new folder lacks the files that a start has put into the old one.
     if (folder !== undefined && statSync(dirname(path)).ino !== fstatSync(folder).ino) return `the folder of ${path} was removed and made anew`;
@@ -160,13 +178,15 @@ function giveUpBallast(folder: string): boolean {
  * holder's file only while it has the claim named after that file's content; the content is unique, so a slow contender finds another file under its
  * claim and starts again.
  */
-function take(path: string, mine: string): LockRecord | undefined {
+function take(path: string, mine: string): LockHolder | undefined {
   for (;;) {
     if (createWhole(path, mine)) return undefined;
     const content = read(path);
     if (content === undefined) continue;
     const holder = liveRecord(content);
-    if (holder !== undefined) return holder;
+    if (holder !== undefined) return { pid: holder.pid, startedAt: holder.startedAt };
+    const record = recordOf(content);
+    if (record !== undefined && isElsewhere(content) && isFresh(path)) return { pid: record.pid, startedAt: record.startedAt, elsewhere: true };
     const claim = `${path}.${createHash("sha256").update(content).digest("hex").slice(0, 16)}`;
     const rival = take(claim, mine);
     if (rival !== undefined) return rival;
@@ -221,18 +241,33 @@ function read(path: string): string | undefined {
   }
 }
 
-/** Returns the record if its process is alive. An invalid record, such as a file emptied by a power cut, has no live holder. */
+/** Returns the record if its process is alive here. */
 function liveRecord(content: string): LockRecord | undefined {
+  const record = recordOf(content);
+  if (record === undefined || isElsewhere(content) || !processAlive(record.pid)) return undefined;
+  const now = processIdentity(record.pid);
+  return record.identity !== undefined && now !== undefined && record.identity !== now ? undefined : record;
+}
+
+/** An invalid record, such as a file emptied by a power cut, has no holder. */
+function recordOf(content: string): LockRecord | undefined {
   let record: Partial<LockRecord>;
   try {
     record = JSON.parse(content) as Partial<LockRecord>;
   } catch {
     return undefined;
   }
-  const { pid, startedAt, identity, nonce } = record ?? {};
+  const { pid, startedAt, nonce } = record ?? {};
   if (typeof pid !== "number" || !Number.isInteger(pid) || pid <= 0 || typeof startedAt !== "number" || typeof nonce !== "string") return undefined;
-  if (!processAlive(pid)) return undefined;
-  const now = processIdentity(pid);
-  if (identity !== undefined && now !== undefined && identity !== now) return undefined;
-  return { pid, startedAt, nonce, ...(identity === undefined ? {} : { identity }) };
+  return record as LockRecord;
 }
+
+/** Whether the process of that lock cannot be asked here whether it lives. */
+function isElsewhere(content: string | undefined): boolean {
+  const space = content === undefined ? undefined : recordOf(content)?.space;
+  const here = processSpace();
+  return space !== undefined && here !== undefined && space !== here;
+}
+
+const touchedAt = (path: string): number | undefined => statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+const isFresh = (path: string): boolean => Math.abs(Date.now() - (touchedAt(path) ?? 0)) < UNTOUCHED_MS;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { readFileSync, readlinkSync } from "node:fs";
 
 /** Whether a process of that id runs now, of any user. One that has ended and only waits to be reaped does not. */
 export function processAlive(pid: number): boolean {
@@ -21,6 +21,19 @@ export function processIdentity(pid: number): string | undefined {
     const start = statOf(pid)?.[19];
     const boot = bootId();
     return start === undefined || boot === undefined ? undefined : `${boot}:${start}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Names where process ids count: this run of the operating system, and in it this container. Under the id of a process from elsewhere there is another
+ * one here, or none. Undefined if the system does not provide it.
+ */
+export function processSpace(): string | undefined {
+  try {
+    const boot = bootId();
+    return boot === undefined ? undefined : `${boot} ${readlinkSync("/proc/self/ns/pid")}`;
   } catch {
     return undefined;
   }

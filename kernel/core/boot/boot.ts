@@ -1,7 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { fail } from "../../base/errors.ts";
-import { lockFolder, withRoom } from "../../base/folder-lock.ts";
+import { holderTold, lockFolder, withRoom } from "../../base/folder-lock.ts";
 import { ensureInstance } from "../../base/instance.ts";
 import { describeProblem } from "../config/configuration.ts";
 import { lastCrash, noteStart } from "../flow/starts.ts";
@@ -51,6 +51,7 @@ export async function boot(deps: BootDeps): Promise<Booted> {
 
   // 3 open
   if (!onDisk) steps.defer("the temporary folder", () => rm(stateFolder, { recursive: true, force: true }));
+  if (onDisk) await holderTold(dataFolder);
   const lock = await steps.step(
     "the lock",
     () => (onDisk ? withRoom(dataFolder, () => openFolder(deps)) : undefined),
