@@ -1,4 +1,4 @@
-import { definePlugin } from "@svc/sdk";
+import { definePlugin, type Envelope } from "@svc/sdk";
 import type { Opened } from "./opened.ts";
 import { provideProcedures } from "./procedure-routes.ts";
 import { checkProcedures, PROCEDURES, type ProcedureSettings } from "./settings.ts";
@@ -42,8 +42,11 @@ export default definePlugin<ProcedureSettings>({
       }
     };
     let planned = false;
-    const soon = () => {
+    const soon = async ({ ref = "" }: Envelope) => {
       if (planned || !settings.extraction.enabled || !settings.extraction.onTaskCompletion) return;
+      // The turn that writes a draft is no reason to look again: one that fails would be asked anew without end.
+      const trace = await ctx.traces.get(ref).catch(() => undefined);
+      if (planned || trace?.entry === "procedures") return;
       planned = true;
       ctx.jobs.after(GATHER_MS, () => {
         planned = false;
@@ -53,7 +56,7 @@ export default definePlugin<ProcedureSettings>({
     return {
       async start() {
         ctx.jobs.cron("extraction", NIGHTLY, undefined, look);
-        ctx.events.subscribe(soon, "task:completed");
+        ctx.events.subscribe((envelope) => void soon(envelope), "task:completed");
       },
       async reload(next) {
         settings = next;

@@ -129,3 +129,20 @@ it("an agent that writes drafts and is not there is refused", () => {
   expect(checkProcedures(section("a"), { agents: ["a"] })).toEqual([]);
   expect(checkProcedures(section(), { agents: [] })).toEqual([]);
 });
+
+it("the end of a turn that was to write a draft is no reason to look again; the end of another one is", async () => {
+  const extraction = { enabled: true, onTaskCompletion: true, minOccurrences: 3, sinceDays: 7, maxClusters: 5, via: "scribe" };
+  const traces = { get: async (id: string) => ({ id, entry: id === "own" ? "procedures" : "channel" }), list: async () => [], ids: async () => [] };
+  const ctx = createFakeContext(procedures as never, { config: { extraction } as never, traces: traces as never, agents: [{ id: "scribe" }] });
+  await (procedures.setup(ctx as never) as { start(): Promise<void> }).start();
+  const planned = () => ctx.registered.jobs.filter(({ kind }) => kind === "after").length;
+  const ended = async (ref: string) => {
+    ctx.events.publish({ kind: "agent", type: "task:completed", summary: "scribe error", ref });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  await ended("own");
+  expect(planned()).toBe(0);
+  await ended("other");
+  await ended("third");
+  expect(planned()).toBe(1);
+});
