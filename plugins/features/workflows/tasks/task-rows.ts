@@ -47,6 +47,7 @@ export interface TaskRows {
 export function createTaskRows(store: Store): TaskRows {
   const collection = store.collection<TaskRow>(TASKS, { indexes: TASK_INDEXES });
   const submitted = new Map<string, FormValues>();
+  const submissions = new Map<string, Promise<unknown>>();
 
   return {
     collection,
@@ -68,11 +69,21 @@ export function createTaskRows(store: Store): TaskRows {
       return [...changed].map(([id, { row, expect }]) => put(TASKS, id, row, expect));
     },
     async submitting(id, values, work) {
-      submitted.set(id, values);
+      // One after the other: the row of a task must not get the values of who came second.
+      const mine = (submissions.get(id) ?? Promise.resolve()).then(async () => {
+        submitted.set(id, values);
+        try {
+          return await work();
+        } finally {
+          submitted.delete(id);
+        }
+      });
+      const over = mine.catch(() => {});
+      submissions.set(id, over);
       try {
-        return await work();
+        return await mine;
       } finally {
-        submitted.delete(id);
+        if (submissions.get(id) === over) submissions.delete(id);
       }
     },
   };

@@ -123,6 +123,7 @@ it("WF-08 of two submits at once one ends the task; the other reads who was firs
   expect(late.reason).toMatchObject({ code: "task-closed", status: 409, state: "completed", completedBy: "ann" });
   expect(late.reason.completedAt).toMatch(/^\d{4}-.*Z$/);
   expect(flow.journal().filter(({ kind }) => kind === "task.submitted")).toHaveLength(1);
+  expect(await flow.tasks.get(id)).toMatchObject({ completedBy: "ann", values: { decision: "approve" } });
 });
 
 it("WF-08 a submit behind the time limit is late: the run has taken its port timeout", async () => {
