@@ -60,18 +60,18 @@ export const TASK_INDEXES = ["state", "assignee", "run", "order", "assignedAt", 
 const KEPT_CHANGES = 200;
 /** Open tasks without a due date come after all that have one. */
 const WITHOUT_DUE = 9_000_000_000_000_000;
-/** Keeps those without a due date in the order in which they came, at one a second. */
-const orderOf = (dueAt: number | undefined, assignedAt: number): number => dueAt ?? WITHOUT_DUE + Math.floor(assignedAt / 1_000_000);
+/** `order` of an open task: those without a due date in the order in which they came, at one a second. */
+export const orderOf = ({ dueAt, assignedAt }: Pick<TaskRow, "dueAt" | "assignedAt">): number => dueAt ?? WITHOUT_DUE + Math.floor(assignedAt / 1_000);
 
 /** An open task that has just been made. */
 export function openRow(row: Omit<TaskRow, "state" | "overdue" | "history" | "order" | "remindAt">): TaskRow {
-  const { assignedAt, dueAt, remindMs } = row;
+  const { assignedAt, remindMs } = row;
   return {
     ...row,
     state: "open",
     overdue: false,
     history: [{ at: assignedAt, type: "created" }],
-    order: orderOf(dueAt, assignedAt),
+    order: orderOf(row),
     ...(remindMs === undefined ? {} : { remindAt: assignedAt + remindMs }),
   };
 }

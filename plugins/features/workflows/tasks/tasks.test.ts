@@ -210,6 +210,15 @@ it("WF-09 lists a person's tasks and those of the person's roles, due ones first
   expect(await refusal(flow.tasks.list({ cursor: "ut_none" }))).toMatchObject({ status: 400, field: "cursor" });
 });
 
+it("a page of open tasks goes on behind one that was answered meanwhile, and they come as they were made", async () => {
+  const flow = runs(asking(ASKED));
+  for (const at of [0, 1, 2, 3]) await flow.open({ title: `${at}` }, { runId: `run_${at}`, at: 1_790_000_000_000 + 1_000 * at });
+  const { tasks, next = "" } = await flow.tasks.list({ limit: 2 });
+  expect(tasks.map(({ title }) => title)).toEqual(["0", "1"]);
+  await flow.tasks.submit(next, { values: { decision: "approve" } });
+  expect((await flow.tasks.list({ limit: 2, cursor: next })).tasks.map(({ title }) => title)).toEqual(["2", "3"]);
+});
+
 it("a task past its due date says so and stays open", async () => {
   const flow = runs(asking({ ...ASKED, due: "1d" }, ["approve", "reject", "due"]));
   const id = await flow.open({}, { due: 86_401_000 });

@@ -3,7 +3,7 @@ import type { Input } from "../engine/types.ts";
 import type { KnownRun } from "../runs/ports.ts";
 import { type FormValues, judgeForm } from "./form.ts";
 import { closedRun, closedTask, unknownTask } from "./task-errors.ts";
-import { shownTask, type TaskRow, type TaskView } from "./task-row.ts";
+import { orderOf, shownTask, type TaskRow, type TaskView } from "./task-row.ts";
 import type { TaskRows } from "./task-rows.ts";
 
 /** The host of the runs that tasks belong to. */
@@ -155,7 +155,7 @@ export function createTasks({ collection, submitting }: TaskRows, host: TaskHost
         field: "cursor",
       });
     // One that was closed meanwhile stands where it stood.
-    return row.order === undefined && state === "open" ? { ...row, order: row.dueAt ?? Number.MAX_SAFE_INTEGER } : row;
+    return row.order === undefined && state === "open" ? { ...row, order: orderOf(row) } : row;
   }
 }
 
