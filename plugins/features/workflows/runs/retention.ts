@@ -1,4 +1,5 @@
 import { codeOf, type Op, type PluginContext, remove, type Store } from "@svc/sdk";
+import { TASK_INDEXES } from "../tasks/task-row.ts";
 import { DEFINITIONS, ENTRIES, KEYS, ofRun, RUNS, type RunRooms, STEPS, TASKS, VALUES } from "./run-rows.ts";
 import { entryKeyOf, startKeyOf } from "./starts.ts";
 
@@ -33,6 +34,18 @@ export async function sweepRuns(ctx: Pick<PluginContext, "store" | "signal" | "l
   }
 }
 
+/** By the tasks themselves: a step may have had several, an incident for each series of attempts, and its row names the last one. */
+async function tasksOf(store: Store, runId: string): Promise<readonly string[]> {
+  const tasks = store.collection(TASKS, { indexes: TASK_INDEXES });
+  const ids: string[] = [];
+  for (;;) {
+    const after = ids.at(-1);
+    const page = await tasks.list({ where: { run: runId }, limit: OPS, ...(after === undefined ? {} : { after }) });
+    ids.push(...page.map(({ key }) => key));
+    if (page.length < OPS) return ids;
+  }
+}
+
 /** The row of the run goes last: a stop in between leaves it to be swept again. */
 async function forgetRun(store: Store, rooms: RunRooms, runId: string, workflow: string): Promise<void> {
   const gone: Op[] = [];
@@ -40,9 +53,7 @@ async function forgetRun(store: Store, rooms: RunRooms, runId: string, workflow:
     gone.push(op);
     if (gone.length >= OPS) await store.commit(gone.splice(0));
   };
-  const tasks: string[] = [];
-  for await (const { value } of ofRun(rooms.steps, runId)) if (value.taskId !== undefined) tasks.push(value.taskId);
-  for (const taskId of tasks) await drop(remove(TASKS, taskId));
+  for (const taskId of await tasksOf(store, runId)) await drop(remove(TASKS, taskId));
   for (const [name, collection] of [
     [ENTRIES, rooms.entries],
     [STEPS, rooms.steps],

@@ -1,6 +1,7 @@
 import type { Message, TaskResult } from "@svc/sdk";
 import { createFakeTasks, createMemoryStore } from "@svc/sdk/testing";
 import { describe, expect, it, vi } from "vitest";
+import { TASK_INDEXES } from "../tasks/task-row.ts";
 import { sweepRuns } from "./retention.ts";
 import { action, counted, definitionOf, stage } from "./runs.harness.ts";
 
@@ -282,11 +283,20 @@ it("ended runs are forgotten after 90 days with all that is theirs, others are k
   const { ctx, start, until, runs } = await stage({ definitions: [ACT], store, actions: [action("one", async () => "x".repeat(100_000))] });
   const { runId } = await start("act", { n: 1 }, { startKey: "k", entry: { kind: "api", ref: "r" } });
   await until(runId, "completed");
+  // A step was asked about twice; its row names the second one.
+  const asked = store.collection<object>("tasks", { indexes: TASK_INDEXES });
+  for (const [id, run] of [
+    ["ut_1", runId],
+    ["ut_2", runId],
+    ["ut_3", "run_other"],
+  ] as const)
+    await asked.put(id, { id, run, state: "completed" });
   const day = 86_400_000;
   expect(await sweepRuns(ctx, runs.rooms, Date.now() + 89 * day)).toBe(0);
   expect(await sweepRuns(ctx, runs.rooms, Date.now() + 91 * day)).toBe(1);
   const { runs: rows, steps, entries, values, keys, definitions } = runs.rooms;
   for (const room of [rows, steps, entries, values, keys, definitions]) expect(await room.count()).toBe(0);
+  expect((await asked.list()).map(({ key }) => key)).toEqual(["ut_3"]);
   expect((await start("act", { n: 1 }, { startKey: "k" })).duplicate).toBeUndefined();
 });
 
