@@ -1,4 +1,4 @@
-import type { Message, TaskResult } from "@svc/sdk";
+import { type Message, type Query, type Store, svcError, type TaskResult } from "@svc/sdk";
 import { createFakeTasks, createMemoryStore } from "@svc/sdk/testing";
 import { describe, expect, it, vi } from "vitest";
 import { TASK_INDEXES } from "../tasks/task-row.ts";
@@ -398,4 +398,48 @@ it("what a start finds on a full disk is taken up when there is room", { timeout
   expect(await second.runs.run(runId)).toMatchObject({ status: "running" });
   store.full(false);
   await second.until(runId, "completed");
+});
+
+describe("a store that is away for a moment", () => {
+  const busy = () => svcError("SVC_STORE_UNREACHABLE", "The database does not answer.", { status: 503 });
+
+  it("does not keep a daemon from leading later", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    try {
+      const memory = createMemoryStore();
+      const none = { held: false, signal: AbortSignal.abort(), release: async () => {} };
+      const answers = [async () => none, () => Promise.reject(busy())];
+      const store = { ...memory, lease: (name: string, ms: number) => answers.shift()?.() ?? memory.lease(name, ms) };
+      const { start, until } = await stage({ definitions: [ACT], store, actions: [action("one", async () => 1)] });
+      const { runId } = await start("act", { n: 1 });
+      await vi.advanceTimersByTimeAsync(10_000);
+      expect(answers).toEqual([]);
+      await vi.advanceTimersByTimeAsync(10_000);
+      await until(runId, "completed");
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("does not keep what is due from coming, where it was away when runs were taken up", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "Date"] });
+    try {
+      const memory = createMemoryStore();
+      const wait = definitionOf("wait", [{ id: "one", kind: "timer", for: "1h" }], "start > one");
+      const first = await stage({ definitions: [wait], store: memory });
+      const { runId } = await first.start("wait");
+      await first.runs.stop();
+      let away = 1;
+      const collection = ((name: string, options: object) => {
+        const rooms = memory.collection<never>(name, options);
+        return { ...rooms, list: (query?: Query) => (query?.where?.["busy"] === 1 && away-- > 0 ? Promise.reject(busy()) : rooms.list(query)) };
+      }) as Store["collection"];
+      const { until, ctx } = await stage({ definitions: [wait], store: { ...memory, collection } });
+      await vi.advanceTimersByTimeAsync(3_600_000);
+      await until(runId, "completed");
+      expect(ctx.logged.filter(({ level }) => level === "error")).toHaveLength(1);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 });

@@ -227,13 +227,18 @@ export class Runs {
     const lease = await this.#ctx.store.lease("runs", LEASE_MS);
     if (!lease.held) return this.#tryToLead();
     this.#lease = lease;
-    void this.#goOn(lease.signal).catch((error) =>
-      this.#ctx.log.error({ err: error }, `what was left of runs could not be taken up: ${reasonOf(error)}; restart the daemon`),
-    );
+    void this.#goOn(lease.signal).catch((error) => this.#ctx.log.error({ err: error }, `runs are not gone on with: ${reasonOf(error)}; restart the daemon`));
   }
 
+  /** A store that is away for a moment must not keep this daemon from ever leading. */
   #tryToLead(): void {
-    this.#ctx.jobs.after(LEASE_AGAIN_MS, () => void this.#lead().catch((error) => this.#ctx.log.error({ err: error }, "runs could not be taken over")));
+    this.#ctx.jobs.after(LEASE_AGAIN_MS, () => {
+      if (this.#stopped) return;
+      this.#lead().catch((error) => {
+        this.#ctx.log.error({ err: error }, `runs could not be taken over: ${reasonOf(error)}; tried again in ${LEASE_AGAIN_MS / 1_000} s`);
+        this.#tryToLead();
+      });
+    });
   }
 
   /** Leftovers of an earlier process are resumed alongside new inputs. Runs that were started before are due, and begin then. */
@@ -245,10 +250,22 @@ export class Runs {
       this.#leads = false;
       if (!this.#stopped) void this.#clock.stop().then(() => this.#tryToLead());
     });
+    await this.#takeUp(held);
+  }
+
+  /** Takes up what is left, and starts the clock: without it nothing that is due comes. */
+  async #takeUp(held: AbortSignal): Promise<void> {
     const parts = { ctx: this.#ctx, host: this.host, rooms: this.rooms, effects: this.#effects, boot: this.#boot };
-    await tellLeft(parts);
-    await takeUpRuns(parts);
-    this.#clock.start();
+    try {
+      await tellLeft(parts);
+      await takeUpRuns(parts);
+    } catch (error) {
+      if (held.aborted || this.#stopped) return;
+      this.#ctx.log.error({ err: error }, `what was left of runs could not be taken up: ${reasonOf(error)}; tried again in ${LEASE_AGAIN_MS / 1_000} s`);
+      this.#ctx.jobs.after(LEASE_AGAIN_MS, () => void this.#takeUp(held));
+      return;
+    }
+    if (!held.aborted && !this.#stopped) this.#clock.start();
   }
 
   /** Something of a run is due, or one of its sub-processes has ended. */
