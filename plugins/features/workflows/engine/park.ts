@@ -14,5 +14,7 @@ export function park(commit: Commit, step: StepState, { wait, matches, at }: Inp
   const until = wait.until ?? timeoutAt;
   const full: Wait = { ...wait, since: at, ...(until === undefined ? {} : { until }) };
   commit.write("step.waiting", { step: id, wait: full });
+  // The run was paused while its child began.
+  if (wait.kind === "child" && commit.state.status === "paused") commit.order({ do: "pauseChild", step: id, runId: wait.for });
   return undefined;
 }

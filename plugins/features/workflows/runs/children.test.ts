@@ -44,6 +44,26 @@ describe("a sub-process", () => {
   });
 });
 
+describe("a pause", () => {
+  it("WF-05 holds a sub-process that was just beginning", async () => {
+    const parent = definitionOf("parent", [{ id: "sub", kind: "subProcess", workflow: "quick", input: {} }], "start > sub");
+    const quick = definitionOf("quick", [{ id: "t", kind: "timer", for: "200ms" }], "start > t");
+    const { runs, start, until } = await stage({ definitions: [quick, parent] });
+    const ids: string[] = [];
+    for (let tried = 0; tried < 20; tried++) {
+      const { runId } = await start("parent");
+      for (let ticks = 0; ticks < tried; ticks++) await Promise.resolve();
+      await runs.change(runId, "pause", { by: "ada" });
+      ids.push(runId);
+    }
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    const children = (await runs.rooms.runs.list({ where: { workflow: "quick" } })).map(({ value }) => value);
+    expect(children.map(({ status }) => status)).toEqual(children.map(() => "paused"));
+    for (const id of ids) await runs.change(id, "resume", { by: "ada" });
+    for (const id of ids) await until(id, "completed");
+  });
+});
+
 describe("a restart", () => {
   it("has the input of the run that it does again, however large", async () => {
     const echo = definitionOf(
