@@ -1,4 +1,4 @@
-import { createFakeContext } from "@svc/sdk/testing";
+import { createFakeContext, createMemoryFiles } from "@svc/sdk/testing";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { changeOf, changeText, type GraphChange, type GraphNode, nodeText, readChange, readNode } from "./graph-node.ts";
@@ -161,4 +161,20 @@ it("a node or draft whose levels would end the daemon is a broken file", () => {
     expect(readNode("a", text).problem).toMatch(/^line 1: it (?:is nested too deep|has more than 4000 entries)$/);
     expect(readChange(text).problem).toMatch(/^line 1: it /);
   }
+});
+
+it("decisions are heard, too, where the plugin that asks people comes or is started anew later", async () => {
+  const heard: string[] = [];
+  const asks = (name: string) => ({ onDecided: () => void heard.push(name) });
+  const services: Record<string, unknown> = {};
+  const ctx = createFakeContext(graph as never, { services: services as never, files: createMemoryFiles(new Map()) });
+  await (graph.setup(ctx as never) as { start(): Promise<void> }).start();
+  const look = () => Promise.all(ctx.registered.jobs.map(({ run }) => run(new Date())));
+  expect(heard).toEqual([]);
+  services["approvals"] = asks("first");
+  await look();
+  await look();
+  services["approvals"] = asks("second");
+  await look();
+  expect(heard).toEqual(["first", "second"]);
 });

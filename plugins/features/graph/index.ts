@@ -5,6 +5,8 @@ import type { Opened } from "./opened.ts";
 import { checkGraph, GRAPH, type GraphSettings } from "./settings.ts";
 
 const LIMIT_MS = 3_000;
+/** The plugin that asks people may be started anew. */
+const LISTEN_MS = 60_000;
 
 /** The intent graph (001:L248): what work is for, told to agents where it fits, changed by drafts that a rule, an agent or a person approves. */
 export default definePlugin<GraphSettings>({
@@ -13,7 +15,7 @@ export default definePlugin<GraphSettings>({
   version: "0.1.0",
   svc: "^0.1.0",
   config: { at: "graph", schema: GRAPH, check: checkGraph },
-  capabilities: ["agents", "data-folder", "events", "files", "routes", "services", "tasks", "traces"],
+  capabilities: ["agents", "data-folder", "events", "files", "jobs", "routes", "services", "tasks", "traces"],
   answers: () => import("./answers.js"),
   setup(ctx) {
     let settings = ctx.config;
@@ -32,7 +34,9 @@ export default definePlugin<GraphSettings>({
     provideGraphPanel(ctx, routes);
     return {
       async start() {
-        (await open()).listen();
+        const { listen } = await open();
+        listen();
+        ctx.jobs.every(LISTEN_MS, listen);
       },
       async reload(next) {
         settings = next;

@@ -1,4 +1,4 @@
-import { codeOf, type PluginContext, reasonOf, type Turn, type TurnContext } from "@svc/sdk";
+import { type Approvals, codeOf, type PluginContext, reasonOf, type Turn, type TurnContext } from "@svc/sdk";
 import { type Drafted, detailOf, draftFrom } from "./drafting.ts";
 import { graphError } from "./graph-errors.ts";
 import { type BrokenFile, type Draft, type GraphFolder, openGraphFolder } from "./graph-folder.ts";
@@ -17,7 +17,7 @@ export interface Opened {
   draftFrom(given: { readonly text?: string; readonly task?: string }): Promise<readonly Drafted[]>;
   promote(id: string): Promise<GraphChange>;
   reject(id: string, reason: string | undefined): Promise<string>;
-  /** Hears what people decide about drafts. */
+  /** Hears what people decide about drafts, again when the plugin that asks them was started anew. */
   listen(): void;
 }
 
@@ -32,6 +32,7 @@ export function openGraph(ctx: PluginContext<GraphSettings>, settings: () => Gra
     return opened.folder;
   };
   const keyOf = (id: string) => `graph:${settings().baseDir}:${id}`;
+  let heard: Approvals | undefined;
 
   /** People are asked where they are asked about other things, too; the draft's file is what counts. */
   async function ask(id: string): Promise<void> {
@@ -126,7 +127,10 @@ export function openGraph(ctx: PluginContext<GraphSettings>, settings: () => Gra
       return file;
     },
     listen() {
-      ctx.services.get("approvals")?.onDecided(KIND, ({ key, digest, state }) => decided(key, digest, state === "approved"));
+      const approvals = ctx.services.get("approvals");
+      if (approvals === undefined || approvals === heard) return;
+      approvals.onDecided(KIND, ({ key, digest, state }) => decided(key, digest, state === "approved"));
+      heard = approvals;
     },
   };
 }
