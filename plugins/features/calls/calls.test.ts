@@ -342,3 +342,12 @@ describe("the stream", () => {
     expect(rest.at(-1)?.data).toMatchObject({ words: "ended after 0 s by Ann" });
   });
 });
+
+it("a store that was away when the first call was placed takes the next one", async () => {
+  const memory = createMemoryStore();
+  let away = 1;
+  const lease: typeof memory.lease = (name, ms) => (away-- > 0 ? Promise.reject(new Error("the database does not answer")) : memory.lease(name, ms));
+  const at = stage({ store: { ...memory, lease } });
+  await expect(at.opened.place({ kind: "call", to: "ada" }, {})).rejects.toThrow("does not answer");
+  expect((await at.opened.place({ kind: "call", to: "ada" }, {})).call.row.agent).toBe("ada");
+});

@@ -115,7 +115,10 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
   async function place(wanted: Wanted, placer: Placer): Promise<{ readonly call: LiveCall; readonly url?: string }> {
     const { row, places } = placed(wanted, placer, { ctx, rules: media().settings(), settings: settings(), at: now(), owner });
     const inbound = row.direction === "in";
-    lease ??= ctx.store.lease(`owner.${owner}`, LEASE_MS);
+    lease ??= ctx.store.lease(`owner.${owner}`, LEASE_MS).catch((error) => {
+      lease = undefined;
+      throw error;
+    });
     await lease;
     if (calls.size + placing >= MOST_LIVE) throw fail("SVC_CALLS_BUSY", { most: MOST_LIVE });
     placing += 1;
