@@ -129,6 +129,26 @@ describe("a start", () => {
   });
 });
 
+it("what failed of a question that is forgotten is not tried again without end", async () => {
+  vi.useFakeTimers({ toFake: ["Date"] });
+  try {
+    const { ctx, api } = await setUp();
+    api.onDecided("test", () => Promise.reject(new Error("svc.json cannot be written")));
+    const { id } = await api.ask(question);
+    await api.decide(id, "approve", { by: "Ann", surface: "test" });
+    await vi.waitFor(() => expect(ctx.logged.filter(({ level }) => level === "warn")).toHaveLength(1));
+    const waiting = () => ctx.registered.jobs.filter(({ kind }) => kind === "after");
+    expect(waiting()).toHaveLength(1);
+    vi.setSystemTime(Date.now() + 31 * 86_400_000);
+    await waiting()[0]?.run(new Date());
+    await vi.waitFor(async () => expect(await api.get(id)).toBeUndefined());
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(waiting().map(({ ms }) => ms)).toEqual([]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
 it("a default expiry above the maximum is told", () => {
   const check = (days: number) => approvals.config?.check?.({ ...SETTINGS, defaultExpiryDays: days }, { agents: [] });
   expect([check(30), check(31)]).toEqual([[], [{ path: "defaultExpiryDays", message: expect.stringContaining("maxExpiryDays (30)") }]]);

@@ -104,7 +104,10 @@ export async function openApprovals(
         });
       }
       const running = new Set(ctx.tasks.running().map(({ id }) => id));
-      for (const { id, state, taskId } of await questions.live()) {
+      const live = await questions.live();
+      // Given up, or done by another daemon: its next try would be due at once, for ever.
+      owed.keep(new Set(live.map(({ id }) => id)));
+      for (const { id, state, taskId } of live) {
         if (state === "open" && taskId !== undefined && !running.has(taskId)) await questions.withdraw(id, "its run has ended");
         void owed.work(id).then(arm);
       }

@@ -23,6 +23,8 @@ export interface OwedWork {
   work(id: string): Promise<void>;
   /** When the next of what failed is tried again. */
   nextTry(): number | undefined;
+  /** Forgets what failed of all other questions: nothing is owed of them any more, and nothing is tried again. */
+  keep(live: ReadonlySet<string>): void;
 }
 
 const FIRST_MS = 1_000;
@@ -141,5 +143,8 @@ export function createOwedWork({ ctx, questions, places, listeners, settings }: 
       }
     },
     nextTry: () => (failed.size === 0 ? undefined : Math.min(...[...failed.values()].map(({ at }) => at))),
+    keep(live) {
+      for (const id of failed.keys()) if (!live.has(id)) failed.delete(id);
+    },
   };
 }
