@@ -22,15 +22,17 @@ async function setUp({
   store = createMemoryStore(),
   tasks = createFakeTasks(),
   notifier,
+  node = "node_test",
 }: {
   settings?: Partial<ApprovalSettings>;
   store?: ReturnType<typeof createMemoryStore>;
   tasks?: ReturnType<typeof createFakeTasks>;
   notifier?: { channel: string; chat: string };
+  node?: string;
 } = {}) {
   const services = notifier === undefined ? {} : { notifier: { notify: async () => {}, destination: () => notifier } };
   const ctx = createFakeContext<ApprovalSettings>(approvals, { config: { ...SETTINGS, ...settings }, store, tasks, services, agents: [{ id: "a" }] });
-  const lifecycle = approvals.setup(ctx as never) as Lifecycle<ApprovalSettings>;
+  const lifecycle = approvals.setup(Object.create(ctx, { node: { value: { id: node, name: node } } }) as never) as Lifecycle<ApprovalSettings>;
   await lifecycle.start?.();
   const api = ctx.registered.services[0]?.api as Approvals;
   return { ctx, api, lifecycle, tasks, store };
@@ -147,6 +149,17 @@ it("what failed of a question that is forgotten is not tried again without end",
   } finally {
     vi.useRealTimers();
   }
+});
+
+it("a daemon that starts on a shared store withdraws the questions of its own runs, and leaves those of others open", async () => {
+  const store = { ...createMemoryStore(), shared: true };
+  const first = await setUp({ store, node: "n1" });
+  const { id } = await first.api.ask({ ...question, taskId: "task_of_n1", agent: "a" });
+  const other = await setUp({ store, node: "n2" });
+  expect(await other.api.list()).toMatchObject([{ id, state: "open" }]);
+  expect(await first.api.get(id)).toMatchObject({ state: "open" });
+  const again = await setUp({ store, node: "n1" });
+  expect(await again.api.get(id)).toMatchObject({ state: "withdrawn", decision: { reason: expect.stringContaining("restarted") } });
 });
 
 it("a default expiry above the maximum is told", () => {

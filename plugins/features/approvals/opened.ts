@@ -6,7 +6,7 @@ import { createOwedWork, type Listeners } from "./owed-work.ts";
 import { createPlaces } from "./places.ts";
 import type { QuestionStore } from "./question-store.ts";
 import { createQuestions } from "./questions.ts";
-import { againRow, decidedRow } from "./row.ts";
+import { againRow, decidedRow, type Row } from "./row.ts";
 import type { ApprovalSettings } from "./settings.ts";
 import { waitForAgent } from "./wait-tool.ts";
 import { createWithheldQuestions, DELIVERY } from "./withheld.ts";
@@ -61,6 +61,10 @@ export async function openApprovals(
   let timer: { readonly at: number; stop(): void } | undefined;
   let looking: Promise<void> | undefined;
 
+  /** Questions of runs of this daemon: only it knows which of them go on. Of one that does not come back they expire. */
+  const isWaitedForHere = ({ state, taskId, node = ctx.node.id }: Row) =>
+    state === "open" && taskId !== undefined && (ctx.store.shared !== true || node === ctx.node.id);
+
   /** Sets the timer to the next moment at which something is to be done. Never rejects. */
   async function arm(): Promise<void> {
     try {
@@ -107,9 +111,9 @@ export async function openApprovals(
       const live = await questions.live();
       // Given up, or done by another daemon: its next try would be due at once, for ever.
       owed.keep(new Set(live.map(({ id }) => id)));
-      for (const { id, state, taskId } of live) {
-        if (state === "open" && taskId !== undefined && !running.has(taskId)) await questions.withdraw(id, "its run has ended");
-        void owed.work(id).then(arm);
+      for (const row of live) {
+        if (isWaitedForHere(row) && !running.has(row.taskId ?? "")) await questions.withdraw(row.id, "its run has ended");
+        void owed.work(row.id).then(arm);
       }
       await questions.recheck();
     } catch (error) {
@@ -129,8 +133,7 @@ export async function openApprovals(
   }
 
   planDigest();
-  for (const { id, state, taskId } of await questions.live())
-    if (state === "open" && taskId !== undefined) await questions.withdraw(id, "the daemon was restarted, and its run was interrupted");
+  for (const row of await questions.live()) if (isWaitedForHere(row)) await questions.withdraw(row.id, "the daemon was restarted, and its run was interrupted");
   await look();
   const opened: Opened = Object.assign(questions, {
     chatAnswer: (message: Inbound) => takeChatAnswer(message, { ctx, questions, places }),

@@ -9,7 +9,7 @@ import { howOf } from "./words.ts";
 
 /** Dependencies of the questions. */
 export interface QuestionDeps {
-  readonly ctx: Pick<PluginContext, "store" | "events" | "log">;
+  readonly ctx: Pick<PluginContext, "store" | "events" | "log" | "node">;
   readonly places: Pick<Places, "asked">;
   settings(): ApprovalSettings;
   /** A row has been written. */
@@ -45,7 +45,8 @@ export function createQuestions({ ctx, places, settings, changed }: QuestionDeps
     ...waiting,
     async ask(question) {
       for (;;) {
-        const row = rowOf(question, settings(), places.asked(question.destination));
+        const asked = rowOf(question, settings(), places.asked(question.destination));
+        const row = question.taskId === undefined ? asked : { ...asked, node: ctx.node.id };
         const before = question.key === undefined ? undefined : await store.keyed(question.key);
         if (before?.digest === question.digest) return { id: before.id };
         const gone = before?.state === "open" ? decidedRow(before, { state: "withdrawn", reason: "what it asks about has changed" }, settings()) : undefined;

@@ -31,6 +31,8 @@ export interface Row extends Approval {
   readonly live: 0 | 1;
   /** When it must be looked at again: it expires, is asked again, or may be forgotten. */
   readonly due: number;
+  /** Daemon of the run that waits for the answer. */
+  readonly node?: string;
 }
 
 const DAY_MS = 86_400_000;
@@ -136,6 +138,6 @@ function withOwed(row: Row, owed: readonly Owed[]): Row {
 export const samePlace = (one: Place, two: Place): boolean => one.channel === two.channel && one.chat === two.chat && one.account === two.account;
 
 /** Returns the public part of a row. */
-export function shown({ owed: _owed, asked: _asked, round: _round, live: _live, due: _due, ...approval }: Row): Approval {
+export function shown({ owed: _owed, asked: _asked, round: _round, live: _live, due: _due, node: _node, ...approval }: Row): Approval {
   return approval;
 }
