@@ -2,6 +2,7 @@ import { codeOf, reasonOf, type WorkflowStart } from "@svc/sdk";
 import { workOf } from "../engine/claim.ts";
 import type { RunState, StepState } from "../engine/types.ts";
 import type { EffectRunner } from "./effects.ts";
+import { isOver, type RunRow } from "./run-rows.ts";
 import type { ParentStep } from "./starts.ts";
 
 /** Operations of a step on its sub-process. */
@@ -15,6 +16,17 @@ export interface Children {
 export function startKeyFor(state: RunState, step: StepState): string | undefined {
   const command = workOf(state, step, "subProcess");
   return command.do === "startChild" ? command.startKey : undefined;
+}
+
+/** What a live sub-process must do for its parent to have its way: nothing, where it does that already. */
+export function asItsParent({ state, status, pausedBy }: RunRow, parent: RunRow | undefined, by: string): "cancel" | "pause" | "resume" | undefined {
+  const step = parent?.state.steps[state.parentStep ?? ""];
+  if (parent === undefined || step === undefined || isOver(parent.status)) return "cancel";
+  const begins = step.status === "running" && startKeyFor(parent.state, step) === state.startKey;
+  if (!begins && step.wait?.for !== state.id) return "cancel";
+  if (parent.status === "paused") return status === "running" ? "pause" : undefined;
+  // A run paused by another party stays paused.
+  return status === "paused" && pausedBy === by ? "resume" : undefined;
 }
 
 /**

@@ -1,3 +1,5 @@
+import { type Store, svcError } from "@svc/sdk";
+import { createMemoryStore } from "@svc/sdk/testing";
 import { describe, expect, it, vi } from "vitest";
 import { definitionOf, stage } from "./runs.harness.ts";
 
@@ -41,6 +43,37 @@ describe("a sub-process", () => {
       { timeout: 20_000, interval: 20 },
     );
     expect((await runs.rooms.runs.list({ where: { workflow: "waiting" } })).length).toBeGreaterThan(0);
+  });
+});
+
+describe("WF-04 WF-05 a daemon that dies as a run is stopped", () => {
+  it.each(["cancel", "pause"] as const)("has its sub-process do the same after the start: %s", async (action) => {
+    const memory = createMemoryStore();
+    let left = Number.POSITIVE_INFINITY;
+    const store: Store = {
+      ...memory,
+      commit: (ops) => (left-- > 0 ? memory.commit(ops) : Promise.reject(svcError("SVC_STORE_FULL", "The disk is full.", { status: 507 }))),
+    };
+    const parent = definitionOf("parent", [{ id: "sub", kind: "subProcess", workflow: "middle", input: {} }], "start > sub");
+    const middle = definitionOf("middle", [{ id: "sub", kind: "subProcess", workflow: "waiting", input: {} }], "start > sub");
+    const definitions = [waiting, middle, parent];
+    const first = await stage({ definitions, store });
+    const { runId } = await first.start("parent");
+    const of = async (status: string) => (await first.runs.rooms.runs.list({ where: { status } })).map(({ value }) => value.workflow).sort();
+    const held = async () => (await first.runs.rooms.runs.list({ where: { busy: 1 } })).length;
+    await vi.waitFor(async () => expect([await of("running"), await held()]).toEqual([["middle", "parent", "waiting"], 0]));
+    left = 1;
+    await first.runs.change(runId, action, { by: "ada" });
+    await first.runs.stop();
+    const { runs, until } = await stage({ definitions, store: memory });
+    const stopped = action === "cancel" ? "canceled" : "paused";
+    await vi.waitFor(async () => expect(await of(stopped)).toEqual(["middle", "parent", "waiting"]), { timeout: 3_000 });
+    if (action === "cancel") return;
+    await runs.change(runId, "resume", { by: "ada" });
+    await vi.waitFor(async () => expect(await of("running")).toEqual(["middle", "parent", "waiting"]));
+    const [last] = await runs.rooms.runs.list({ where: { workflow: "waiting" } });
+    await runs.signal(last?.key ?? "", { name: "go" });
+    await until(runId, "completed");
   });
 });
 

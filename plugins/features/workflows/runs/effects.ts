@@ -38,13 +38,6 @@ export type EffectEnd =
 /** Runs the effects of a kind of node. A rejection becomes the step's fault. */
 export type EffectRunner = (call: EffectCall) => Promise<EffectEnd>;
 
-/** The host's operations on dependent runs. */
-export interface Relations {
-  cancelChild(childId: string, parentId: string): Promise<void>;
-  pauseChild(childId: string, parentId: string): Promise<void>;
-  resumeChild(childId: string, parentId: string): Promise<void>;
-}
-
 const AGAIN_MS = 5_000;
 
 /** The effects at work in this daemon. Each begins after its claim is stored, and is over when its result is. */
@@ -52,19 +45,13 @@ export class Effects {
   readonly #ctx: Pick<PluginContext, "events" | "log">;
   readonly #host: Host;
   readonly #runners: Readonly<Partial<Record<Node["kind"], EffectRunner>>>;
-  readonly #relations: Relations;
   readonly #atWork = new Map<string, Map<string, { readonly stop: AbortController; readonly end: Promise<void> }>>();
   #stopping = false;
 
-  constructor(
-    ctx: Pick<PluginContext, "events" | "log">,
-    host: Host,
-    { runners, relations }: { readonly runners: Readonly<Partial<Record<Node["kind"], EffectRunner>>>; readonly relations: Relations },
-  ) {
+  constructor(ctx: Pick<PluginContext, "events" | "log">, host: Host, runners: Readonly<Partial<Record<Node["kind"], EffectRunner>>>) {
     this.#ctx = ctx;
     this.#host = host;
     this.#runners = runners;
-    this.#relations = relations;
   }
 
   /** Whether anything of the run is at work here. */
@@ -81,9 +68,6 @@ export class Effects {
       if (command.do === "cancelEffect") this.cancel(runId, command.step);
       else if (command.do === "effect" || command.do === "startChild")
         this.begin(runId, row, definition, { step: command.step, given: batch.given.get(command.step) ?? {}, again: false });
-      else if (command.do === "cancelChild") this.#about(command.runId, this.#relations.cancelChild(command.runId, runId));
-      else if (command.do === "pauseChild") this.#about(command.runId, this.#relations.pauseChild(command.runId, runId));
-      else if (command.do === "resumeChild") this.#about(command.runId, this.#relations.resumeChild(command.runId, runId));
     }
   }
 
@@ -188,12 +172,6 @@ export class Effects {
       }
     }
     return false;
-  }
-
-  #about(runId: string, work: Promise<void>): void {
-    work.catch((error) =>
-      this.#ctx.log.error({ err: error, run: runId }, `the sub-process ${runId} could not be told what its parent does: ${reasonOf(error)}`),
-    );
   }
 }
 

@@ -8,7 +8,7 @@ import { fail } from "./run-errors.ts";
 import { DEFINITIONS, ENTRIES, entryKey, isOver, RUNS, type RunRooms, type RunRow, type StepRow } from "./run-rows.ts";
 import { Shelf } from "./shelf.ts";
 import { StepRows } from "./step-rows.ts";
-import { factsOf, knownRun, lookAt, type RunFacts, rowOf, shelfOf, wakeOps } from "./stored-run.ts";
+import { childOps, factsOf, knownRun, lookAt, type RunFacts, rowOf, shelfOf, wakeOps } from "./stored-run.ts";
 import { tell } from "./told.ts";
 import { childKey, WAKES, type WakeRow } from "./wake-clock.ts";
 import { namesFor } from "./whole-names.ts";
@@ -283,6 +283,7 @@ export class Host {
     const known = knownRun(state, definition);
     const taskRows = await this.#taskRows(live, batch, known, steps.rows);
     const version = live.stored?.version;
+    const children = childOps(live.id, batch.after);
     await ctx.store.commit([
       put(RUNS, live.id, row, version ?? "absent"),
       ...entries.map((entry) => put(ENTRIES, entryKey(live.id, entry.seq), entry)),
@@ -294,6 +295,7 @@ export class Host {
         ? [put(WAKES, childKey(state.parentRunId, live.id), { due: Date.now() } satisfies WakeRow)]
         : []),
       ...taskRows,
+      ...children,
       ...this.untold.rows(live.id, before?.state.seq ?? 0),
       ...more,
     ]);
@@ -303,7 +305,7 @@ export class Host {
     this.untold.written(live.id);
     this.tell(live.id, row, definition, entries, before?.status ?? "running");
     tasks.committed(known, entries);
-    if (due !== undefined) arm(due);
+    if (due !== undefined || children.length > 0) arm(children.length > 0 ? Date.now() : (due as number));
     this.#effects?.follow(live.id, row, batch, definition);
     if (batch.unfinished && claims()) this.#goOn(live.id);
     if (isOver(row.status)) ended(row);

@@ -17,7 +17,7 @@ import { externEffect } from "../triggers/extern-effect.ts";
 import { actionEffect } from "./action-effect.ts";
 import { agentEffect } from "./agent-effect.ts";
 import type { Batch } from "./batch.ts";
-import { childEffect, startKeyFor } from "./child-effect.ts";
+import { asItsParent, childEffect, startKeyFor } from "./child-effect.ts";
 import { Effects } from "./effects.ts";
 import { Host, type RunsContext } from "./host.ts";
 import { VALUE_CHARS } from "./input-schema.ts";
@@ -35,7 +35,7 @@ import { isOver, type RunRooms, type RunRow, roomsOf } from "./run-rows.ts";
 import { Shelf } from "./shelf.ts";
 import { signalEffect } from "./signal-effect.ts";
 import { type StartMore, Starts } from "./starts.ts";
-import { createWakeClock, WAKES, type WakeClock, wokenBy } from "./wake-clock.ts";
+import { createWakeClock, parentKey, WAKES, type WakeClock, wokenBy } from "./wake-clock.ts";
 
 /** Dependencies of runs. */
 export interface RunsOptions {
@@ -94,7 +94,7 @@ export class Runs {
     const { starts, rooms, host } = { starts: this.#starts, rooms: this.rooms, host: this.host };
     const child = childEffect({
       begin: async (id, start, parent) => (await starts.start(id, start, { parent })).runId,
-      cancel: (childId, parentId) => this.#tell("cancel", childId, parentId, ({ status }) => !isOver(status)),
+      cancel: (childId, parentId) => this.#lookUp(childId, parentId),
     });
     const runners = {
       agent: replayed(agentEffect(ctx, defaultAgent), replay),
@@ -102,16 +102,7 @@ export class Runs {
       subProcess: replayed(extern === undefined ? child : externEffect(extern, child), replay),
       emitSignal: signalEffect(rooms, { signal: (runId, signal) => this.#signal(runId, signal), definition: (hash) => host.definition(hash) }),
     };
-    const told = (kind: Change, of: (row: RunRow, by: string) => boolean) => (childId: string, parentId: string) => this.#tell(kind, childId, parentId, of);
-    this.#effects = new Effects(ctx, this.host, {
-      runners,
-      relations: {
-        cancelChild: told("cancel", ({ status }) => !isOver(status)),
-        pauseChild: told("pause", ({ status }) => status === "running"),
-        // A run paused by another party stays paused.
-        resumeChild: told("resume", ({ status, pausedBy }, by) => status === "paused" && pausedBy === by),
-      },
-    });
+    this.#effects = new Effects(ctx, this.host, runners);
     this.host.effects = this.#effects;
   }
 
@@ -213,12 +204,25 @@ export class Runs {
     });
   }
 
-  /** A sub-process does as its parent does, where its row says that it may. */
-  async #tell(kind: Change, childId: string, parentId: string, of: (row: RunRow, by: string) => boolean): Promise<void> {
+  /** A sub-process does as its parent does, whatever that has done meanwhile. */
+  async #lookUp(childId: string, parentId: string): Promise<void> {
     const by = `run:${parentId}`;
-    await this.host.input(childId, async () => {
+    await this.host.input(childId, async ({ state }) => {
       const row = (await this.rooms.runs.get(childId))?.value;
-      return row !== undefined && of(row, by) ? { kind, at: Date.now(), by } : undefined;
+      const parent = (await this.rooms.runs.get(parentId))?.value;
+      const kind = row === undefined || isOver(state.status) ? undefined : asItsParent(row, parent, by);
+      return kind === undefined ? undefined : { kind, at: Date.now(), by };
+    });
+  }
+
+  /** Told of its parent by a row. One that was written meanwhile, for what the parent did next, stays. */
+  async #parentChanged(childId: string, parentId: string): Promise<void> {
+    const key = parentKey(childId, parentId);
+    const told = await this.#ctx.store.collection(WAKES, { indexes: ["due"] }).get(key);
+    if (told === undefined) return;
+    await this.#lookUp(childId, parentId);
+    await this.#ctx.store.commit([remove(WAKES, key, told.version)]).catch((error) => {
+      if (codeOf(error) !== "SVC_STORE_CONFLICT") throw error;
     });
   }
 
@@ -270,9 +274,10 @@ export class Runs {
 
   /** Something of a run is due, or one of its sub-processes has ended. */
   async #wake(key: string): Promise<void> {
-    const { runId, child } = wokenBy(key);
+    const { runId, child, parent } = wokenBy(key);
     try {
-      if (child === undefined) await this.#due(runId);
+      if (parent !== undefined) await this.#parentChanged(runId, parent);
+      else if (child === undefined) await this.#due(runId);
       else await this.#childEnded(runId, child);
     } catch (error) {
       if (codeOf(error) !== "SVC_WORKFLOW_RUN_UNKNOWN") throw error;

@@ -1,10 +1,10 @@
 import { type Op, put, remove } from "@svc/sdk";
-import type { Definition, Entry, RunState } from "../engine/types.ts";
+import type { Command, Definition, Entry, RunState } from "../engine/types.ts";
 import { nextWake } from "../engine/wakes.ts";
 import type { KnownRun } from "./ports.ts";
 import { isOver, type RunRow } from "./run-rows.ts";
 import type { Shelf } from "./shelf.ts";
-import { WAKES, type WakeRow } from "./wake-clock.ts";
+import { parentKey, WAKES, type WakeRow } from "./wake-clock.ts";
 
 /** Fields of a row beside its state. */
 export type RunFacts = Pick<RunRow, "name" | "replayOf" | "pausedBy">;
@@ -53,6 +53,14 @@ export function rowOf(state: RunState, facts: RunFacts & Pick<RunRow, "chars" | 
     ...facts,
     ...(wake === undefined ? {} : { wake }),
   };
+}
+
+const ABOUT_CHILDREN = new Set<Command["do"]>(["cancelChild", "pauseChild", "resumeChild"]);
+
+/** The writes by which sub-processes are told of what becomes of their parent: rows, so that no stop and no full disk comes in between. */
+export function childOps(runId: string, commands: readonly Command[]): readonly Op[] {
+  const children = commands.flatMap((command) => (ABOUT_CHILDREN.has(command.do) && "runId" in command ? [command.runId] : []));
+  return [...new Set(children)].map((child) => put(WAKES, parentKey(child, runId), { due: Date.now() } satisfies WakeRow));
 }
 
 /** The write that keeps its row of the clock right. */

@@ -1,6 +1,6 @@
 import { type PluginContext, reasonOf } from "@svc/sdk";
 
-/** When a run that waits must be looked at again; its key is the run's id, or names a sub-process that has ended as well: `childKey`. */
+/** When a run must be looked at again; its key is the run's id, or names another run as well: `childKey`, `parentKey`. */
 export interface WakeRow {
   /** Unix milliseconds. */
   readonly due: number;
@@ -12,10 +12,16 @@ export const WAKES = "wakes";
 /** The row by which a run is told that one of its sub-processes has ended. */
 export const childKey = (parent: string, child: string): string => `${parent}/${child}`;
 
-/** Returns the run of a row, and the sub-process that it reports. */
-export function wokenBy(key: string): { readonly runId: string; readonly child?: string } {
-  const [runId = key, child] = key.split("/");
-  return child === undefined ? { runId } : { runId, child };
+const ABOVE = "^";
+
+/** The row by which a sub-process is told to look at its parent: it was canceled, paused or resumed. */
+export const parentKey = (child: string, parent: string): string => `${child}/${ABOVE}${parent}`;
+
+/** Returns the run of a row, and the sub-process or the parent that it is about. */
+export function wokenBy(key: string): { readonly runId: string; readonly child?: string; readonly parent?: string } {
+  const [runId = key, other] = key.split("/");
+  if (other === undefined) return { runId };
+  return other.startsWith(ABOVE) ? { runId, parent: other.slice(ABOVE.length) } : { runId, child: other };
 }
 
 const PAGE = 100;
