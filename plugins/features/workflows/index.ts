@@ -71,10 +71,11 @@ export default definePlugin<WorkflowsSettings>({
   ],
   answers: () => import("./answers.js"),
   setup(ctx) {
+    let settings = ctx.config;
     let opened: Promise<Opened> | undefined;
     const open: Open = () => {
       opened ??= import("./opened.js")
-        .then(({ openWorkflows }) => openWorkflows(ctx))
+        .then(({ openWorkflows }) => openWorkflows(ctx, () => settings))
         .catch((error) => {
           opened = undefined;
           throw error;
@@ -85,19 +86,19 @@ export default definePlugin<WorkflowsSettings>({
       for (const route of [
         ...runRoutes(place, open),
         ...taskRoutes(place, open),
-        ...definitionRoutes(place, open, () => ctx.config.editor),
-        ...draftRoutes(place, open, () => ctx.config.editor),
-        ...editorRoutes(place, ctx, open, () => ctx.config.editor),
+        ...definitionRoutes(place, open, () => settings.editor),
+        ...draftRoutes(place, open, () => settings.editor),
+        ...editorRoutes(place, ctx, open, () => settings.editor),
       ])
         provideRoute(ctx, route);
     const service = serviceOf(open);
     ctx.provide.service("workflows", service);
     for (const tool of workflowTools(service, () => ctx.traces)) ctx.provide.tool(tool);
-    if (ctx.config.matching.enabled)
-      ctx.hooks.dispatch.tap(async (turn) => {
-        const { matchTurn } = await import("./triggers/matching.js");
-        return matchTurn(turn, { workflows: service, settings: () => ctx.config.matching, log: ctx.log });
-      });
+    ctx.hooks.dispatch.tap((turn) =>
+      settings.matching.enabled
+        ? import("./triggers/matching.js").then(({ matchTurn }) => matchTurn(turn, { workflows: service, settings: () => settings.matching, log: ctx.log }))
+        : undefined,
+    );
     // The agent of a step that is written `id@node` lives there.
     ctx.hooks.route.tap((message) =>
       message.entry === "workflow" && message.facts?.["node"] !== undefined
@@ -108,6 +109,10 @@ export default definePlugin<WorkflowsSettings>({
       async start() {
         // Definitions of the other daemons are taken from the start on.
         if (ctx.store.shared === true || (await isLeft(ctx))) await open();
+      },
+      // In place: a plugin that is started anew ends the actions that are at work.
+      async reload(next) {
+        settings = next;
       },
       async stop() {
         await (await opened?.catch(() => undefined))?.stop();

@@ -37,10 +37,10 @@ export interface Opened {
 }
 
 /** Opens definitions, runs and tasks, and takes up what an earlier life of the daemon left. */
-export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Promise<Opened> {
+export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>, settings: () => WorkflowsSettings): Promise<Opened> {
   const definitions = openDefinitions({
     files: ctx.files,
-    dir: ctx.config.dir,
+    dir: settings().dir,
     ...(ctx.store.shared === true ? { share: (folder) => sharedFolder(folder, ctx) } : {}),
     log: ctx.log,
     known: () => ({ agents: new Set(ctx.agents.list().map(({ id }) => id)), actions: new Set(ctx.actions.list().map(({ name }) => name)) }),
@@ -52,7 +52,7 @@ export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Prom
     definitions,
     tasks: room,
     replay,
-    extern: createExtern(ctx.fetch, () => ctx.config.extern),
+    extern: createExtern(ctx.fetch, () => settings().extern),
     ready: () => ready(ctx),
     defaultAgent: () => defaultAgent(ctx),
   });
@@ -65,7 +65,7 @@ export async function openWorkflows(ctx: PluginContext<WorkflowsSettings>): Prom
     definitions,
     drafts,
     fromTask: (query) => draftFromTask({ traces: ctx.traces, drafts, definitions }, query),
-    starts: (workflows, most) => workflowStarts(ctx, runs.rooms, room.collection, workflows, most, ctx.config.matching.enabled),
+    starts: (workflows, most) => workflowStarts(ctx, runs.rooms, room.collection, workflows, most, settings().matching.enabled),
     runs,
     tasks: room.tasks,
     replay: (draft, query) => startReplay(ctx, runs, replay, draft, query),

@@ -24,7 +24,7 @@ export const WORKFLOWS: Schema = {
   additionalProperties: false,
   properties: {
     enabled: { type: "boolean", default: false, description: "switch" },
-    dir: { type: "string", minLength: 1, default: ".svc/workflows", description: "folder of definitions" },
+    dir: { type: "string", minLength: 1, default: ".svc/workflows", restart: true, description: "folder of definitions" },
     editor: {
       type: "string",
       enum: ["disabled", "readonly", "edit"],
