@@ -19,8 +19,9 @@ describe("CFG-22 the gate of project managers", () => {
       { channel: "chat", senderId: "10", client: "Acme" },
     ],
   };
-  const start = (value: string | undefined) =>
+  const start = (value: string | undefined, more: { readonly file?: string } = {}) =>
     runKernel({
+      ...more,
       config: { business, agents: { a: { name: "A", workspace: "./w", tier: "scripted" }, pm: { name: "PM", workspace: "./w", tier: "scripted" } } },
       known: [feature("business")],
       env: value === undefined ? {} : { INTENT_PM_GATE_ENABLED: value },
@@ -56,12 +57,13 @@ describe("CFG-22 the gate of project managers", () => {
     expect(running.tier.prompts).toHaveLength(1);
   });
 
-  it("a change of the section waits for a restart", async () => {
+  it("CFG-09 a change of the section waits for a restart, and the gate stands as it stood", async () => {
     const file = join(await temporaryFolder(), "svc.json");
-    const running = await runKernel({ file, config: { business }, known: [feature("business")], env: {} });
+    const running = await start("true", { file });
     const document = JSON.parse(await readFile(file, "utf8"));
     await writeFile(file, JSON.stringify({ ...document, business: { ...business, projects: [], contactMap: [] } }));
     expect(await running.kernel.reload()).toMatchObject({ restartRequired: expect.arrayContaining(["business.contactMap", "business.projects"]) });
+    expect(await agentOf(running, "7")).toBe("pm");
   });
 });
 

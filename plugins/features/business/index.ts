@@ -22,11 +22,13 @@ export default definePlugin<BusinessSettings>({
       const layer = businessLayer(turn, people);
       return layer === undefined ? context : { ...context, layers: [...context.layers, layer] };
     });
+    // A changed section counts from the next start of the daemon on. Started anew at a reload, the plugin would take it in, and leave the gate open meanwhile.
+    const stays = { async reload() {} };
     const value = ctx.env(GATE_VARIABLE);
     if (!isGateOn(value)) {
       // Values such as 1 or TRUE do not switch it on: warn.
       if (value !== undefined && value !== "false") ctx.log.warn({ value }, `${GATE_VARIABLE} is not exactly 'true': the gate of project managers is off`);
-      return {};
+      return stays;
     }
     const gate = { people, isAgent: (id: string) => ctx.agents.get(id) !== undefined };
     ctx.hooks.inbound.tap(
@@ -43,6 +45,6 @@ export default definePlugin<BusinessSettings>({
       },
       { stage: FIRST, required: true },
     );
-    return {};
+    return stays;
   },
 });

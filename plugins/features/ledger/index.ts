@@ -32,7 +32,7 @@ export default definePlugin({
     const routes = routesOf({ mode, agents: ctx.agents, entries: open });
     for (const route of routes) ctx.provide.route(route);
     provideLedgerPanel(ctx, routes);
-    if (mode === "off") return {};
+    if (mode === "off") return { async reload() {} };
     const about = (message: Parameters<typeof matterOf>[0]) => matterOf(message, ctx.services.get("people"));
 
     if (mode === "shadow")
@@ -65,6 +65,8 @@ export default definePlugin({
           await (await open()).sweep(Date.now() - KEPT_DAYS * DAY_MS);
         });
       },
+      // What of the section counts is read by others.
+      async reload() {},
     };
   },
 });
