@@ -162,6 +162,18 @@ it("a daemon that starts on a shared store withdraws the questions of its own ru
   expect(await again.api.get(id)).toMatchObject({ state: "withdrawn", decision: { reason: expect.stringContaining("restarted") } });
 });
 
+it("an answer that is given at another daemon reaches the run that waits within a second", async () => {
+  const store = { ...createMemoryStore(), shared: true };
+  const first = await setUp({ store, node: "n1" });
+  const { id } = await first.api.ask({ ...question, taskId: "task_of_n1", agent: "a" });
+  const answer = first.api.wait(id);
+  const other = await setUp({ store, node: "n2" });
+  await other.api.decide(id, "approve", { by: "Ann", surface: "chat" });
+  const [look] = first.ctx.registered.jobs.filter(({ kind, ms }) => kind === "every" && ms === 1_000);
+  await look?.run(new Date());
+  expect(await Promise.race([answer, "still waits"])).toMatchObject({ state: "approved", by: "Ann" });
+});
+
 it("a default expiry above the maximum is told", () => {
   const check = (days: number) => approvals.config?.check?.({ ...SETTINGS, defaultExpiryDays: days }, { agents: [] });
   expect([check(30), check(31)]).toEqual([[], [{ path: "defaultExpiryDays", message: expect.stringContaining("maxExpiryDays (30)") }]]);

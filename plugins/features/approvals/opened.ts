@@ -35,6 +35,8 @@ export interface Opened extends Omit<Approvals, "onDecided"> {
 const LOOK_MS = 60_000;
 /** The same while nothing is open. */
 const REST_MS = 60 * LOOK_MS;
+/** Another daemon's answer, as a chat that it serves gives it, is looked for so often while a run waits. */
+const OTHERS_MS = 1_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
 /**
@@ -133,6 +135,7 @@ export async function openApprovals(
   }
 
   planDigest();
+  if (ctx.store.shared === true) ctx.jobs.every(OTHERS_MS, () => questions.recheck());
   for (const row of await questions.live()) if (isWaitedForHere(row)) await questions.withdraw(row.id, "the daemon was restarted, and its run was interrupted");
   await look();
   const opened: Opened = Object.assign(questions, {
