@@ -1,6 +1,9 @@
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { createKeyRelays, type KeyRelays } from "./key-relays.ts";
 
@@ -70,4 +73,43 @@ describe("ENG-7 the relays of a key", () => {
     await keys.close();
     for (const relay of [one, other]) await expect(ask(relay, "/v1/quick")).rejects.toThrow();
   });
+
+  it.each(["CONNECT other:443", "GET /v1/quick"])("ENG-7 no program ends the daemon by a tunnel (%s) that it asks for and leaves", async (line) => {
+    const { base } = await vendor();
+    const [relay, daemon] = await inDaemon(base);
+    for (let times = 0; times < 30; times += 1) {
+      const tunnel = connect(relay.port, "127.0.0.1").on("error", () => {});
+      await once(tunnel, "connect");
+      tunnel.write(`${line} HTTP/1.1\r\nhost: other\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`, () => tunnel.resetAndDestroy());
+      await once(tunnel, "close");
+    }
+    await sleep(50);
+    expect(daemon.exitCode).toBe(null);
+    expect(await ask(relay, "/v1/quick")).toEqual([200, "first\nwhole"]);
+  });
+
+  it("ENG-7 a tunnel that is asked for and held does not keep the relay open", async () => {
+    const { base } = await vendor();
+    const keys = createKeyRelays();
+    const { port } = await keys.relayFor(paidBy(base, "first"));
+    const held = connect({ port, host: "127.0.0.1", allowHalfOpen: true }).on("error", () => {});
+    closing.push(() => held.destroy());
+    held.write("CONNECT other:443 HTTP/1.1\r\nhost: other\r\n\r\n");
+    const [answer] = await once(held, "data");
+    expect(String(answer)).toMatch(/^HTTP\/1.1 403 /);
+    await keys.close();
+  });
 });
+
+/** A relay in a process of its own, which ends with any error that nobody takes. */
+async function inDaemon(base: string) {
+  const script = `
+    import { createKeyRelays } from "@svc/sdk/engine";
+    const { port, token } = await createKeyRelays().relayFor(${JSON.stringify(paidBy(base, "first"))});
+    console.log(JSON.stringify({ port, token }));
+    setInterval(() => {}, 60_000);`;
+  const daemon = spawn(process.execPath, ["--input-type=module", "-e", script], { cwd: import.meta.dirname, stdio: ["ignore", "pipe", "inherit"] });
+  closing.push(() => daemon.kill("SIGKILL"));
+  const [line] = await once(createInterface(daemon.stdout), "line");
+  return [JSON.parse(String(line)) as { port: number; token: string }, daemon] as const;
+}

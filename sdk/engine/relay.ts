@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type RequestOptions, request as requestPlain, type Server, type ServerResponse } from "node:http";
 import { request as requestSecure } from "node:https";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import { connect as connectSecure, rootCertificates } from "node:tls";
 
 /** The only address that an engine reaches through a relay, and the headers that the relay adds to its requests. */
@@ -91,8 +92,13 @@ function presents({ headers }: IncomingMessage, token: string): boolean {
 
 function serverFor(handle: (request: IncomingMessage, response: ServerResponse) => void): Server {
   const server = createServer(handle);
-  server.on("connect", (_request, stream) => stream.end("HTTP/1.1 403 Forbidden\r\n\r\n"));
-  server.on("upgrade", (_request, stream) => stream.end("HTTP/1.1 403 Forbidden\r\n\r\n"));
+  // The server has let go of the connection here: what happens to it is ours, and one that stays half open would keep `close` waiting.
+  const refuse = (_request: IncomingMessage, stream: Duplex) => {
+    const over = () => void stream.destroy();
+    stream.on("error", over).end("HTTP/1.1 403 Forbidden\r\n\r\n", over);
+  };
+  server.on("connect", refuse);
+  server.on("upgrade", refuse);
   // An answer may be silent for as long as the vendor thinks.
   server.requestTimeout = 0;
   return server;
