@@ -103,6 +103,8 @@ export function createEnginePool({ spawn, warm, name, handshake, clean }: PoolOp
       signal.removeEventListener("abort", leave);
       opening.waiting--;
       if (signal.aborted && opening.waiting === 0) {
+        // A run that comes now starts a process of its own instead of waiting for one that is being ended.
+        if (openings.get(key) === opening) openings.delete(key);
         opening.abort.abort();
         const engine = await opening.engine.catch(() => undefined);
         // The process became ready just as its run was aborted: keep it for the next run.
