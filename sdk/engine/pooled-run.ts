@@ -32,23 +32,43 @@ export interface PooledTurn {
 }
 
 /**
- * Runs one turn on an engine of the pool: claims it; an abort interrupts the turn and, if that does not help, ends the process; yields each error as
- * a failure, and releases the engine. Yields nothing for a signal that has aborted before.
+ * Runs one turn on an engine of the pool: claims it; an abort interrupts the turn and, if that does not help, ends the process, unless the turn has no
+ * conversation in it yet and other runs do; yields each error as a failure, and releases the engine. Yields nothing for a signal that has aborted
+ * before.
  */
 export async function* runOnPool(pool: EnginePool, { launch, shared, signal, refusal, converse }: PooledTurn): AsyncGenerator<TierEvent> {
   if (signal.aborted) return;
   let engine: PooledEngine | undefined;
   let turn: { readonly conversation: string; readonly interrupt: () => void } | undefined;
+  let stream: AsyncGenerator<TierEvent> | undefined;
   let over = false;
+  let left = false;
+  let parts = false;
+  let part = () => {};
+  const parted = new Promise<undefined>((resolve) => {
+    part = () => resolve(undefined);
+  });
   const interrupt = () => {
     turn?.interrupt();
-    void sleep(INTERRUPT_MS[shared ? "shared" : "alone"], undefined, { ref: false }).then(() => (over ? undefined : engine?.rpc.stop()));
+    void sleep(INTERRUPT_MS[shared ? "shared" : "alone"], undefined, { ref: false }).then(() => {
+      if (over || left) return;
+      parts = turn === undefined && engine !== undefined && engine.users > 1;
+      if (parts) part();
+      else void engine?.rpc.stop();
+    });
   };
+  async function release(used: PooledEngine): Promise<void> {
+    try {
+      await stream?.return(undefined);
+    } finally {
+      await pool.giveBack(used, { over, ...(signal.aborted && turn !== undefined ? { interrupted: turn.conversation } : {}) });
+    }
+  }
   try {
     engine = await pool.claim({ launch: await launch(), shared, signal });
     signal.addEventListener("abort", interrupt, { once: true });
     if (signal.aborted) interrupt();
-    yield* converse({
+    stream = converse({
       engine,
       begun(conversation, breakOff) {
         turn = { conversation, interrupt: breakOff };
@@ -58,10 +78,20 @@ export async function* runOnPool(pool: EnginePool, { launch, shared, signal, ref
         over = true;
       },
     });
+    for (;;) {
+      const next = stream.next();
+      const news = turn === undefined ? await Promise.race([next, parted]) : await next;
+      if (news === undefined || news.done === true) break;
+      yield news.value;
+    }
   } catch (error) {
     yield runFailure(error, signal, refusal);
   } finally {
+    left = true;
     signal.removeEventListener("abort", interrupt);
-    if (engine !== undefined) await pool.giveBack(engine, { over, ...(signal.aborted && turn !== undefined ? { interrupted: turn.conversation } : {}) });
+    const released = engine === undefined ? undefined : release(engine);
+    // What the program is opening for this run belongs to it until it is open.
+    if (parts) released?.catch(() => undefined);
+    else await released;
   }
 }
