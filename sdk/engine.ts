@@ -1,6 +1,7 @@
 export { type AcpAgent, acpAgentOf, acpPictures, acpServers, permissionAnswer } from "./engine/acp-answers.ts";
 export { type AcpCalls, createAcpCalls } from "./engine/acp-calls.ts";
 export { type AcpDialect, type AcpReader, createAcpReader } from "./engine/acp-reader.ts";
+export { type ConversationRows, conversationRows } from "./engine/conversation-rows.ts";
 export { type EngineEnvironment, type EngineVariables, engineEnvironment, type ReadVariable } from "./engine/engine-environment.ts";
 export { type Executable, executableOf, findExecutable, isExecutable, requireExecutable, type WantedProgram } from "./engine/executable.ts";
 export { extraCertificates } from "./engine/extra-certificates.ts";

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import type { Store } from "../store.ts";
 import type { TurnContext } from "../tier.ts";
+import { conversationRows } from "./conversation-rows.ts";
 
 /** Transcript of a conversation since its session began. */
 interface Stored {
@@ -33,8 +34,8 @@ const LENGTH = 24_000;
 
 /** Reads the stored transcript of the conversation that `context` continues; an empty one where it starts a new session. */
 export async function readTranscript(store: Store, conversation: string, context: TurnContext): Promise<Transcript> {
-  const stored = store.collection<Stored>("conversations");
-  const found = context.session === undefined ? undefined : (await stored.get(conversation))?.value;
+  const stored = conversationRows<Stored>(store, "conversations");
+  const found = context.session === undefined ? undefined : await stored.get(conversation);
   const before = found?.id === context.session ? found : undefined;
   const id = before?.id ?? randomUUID();
   const digest = createHash("sha256").update(context.system).digest("hex");

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Store } from "../store.ts";
 import type { Layer } from "../tier.ts";
+import { conversationRows } from "./conversation-rows.ts";
 
 /** Layers that a session was sent last: a digest each. */
 interface Sent {
@@ -23,8 +24,8 @@ export interface UnsentLayers {
  * the session holds and the turn lacks is revoked by a text. The sent digests are stored, so that a restart does not repeat them.
  */
 export async function unsentLayers(store: Store, conversation: string, session: string | undefined, layers: readonly Layer[]): Promise<UnsentLayers> {
-  const stored = store.collection<Sent>("layers");
-  const before = session === undefined ? undefined : (await stored.get(conversation))?.value;
+  const stored = conversationRows<Sent>(store, "layers");
+  const before = session === undefined ? undefined : await stored.get(conversation);
   const sent = before !== undefined && before.session === session ? before.digests : {};
   const texts = new Map<string, string[]>();
   for (const { name, text } of layers) if (STANDING.has(name) && text !== "") texts.set(name, [...(texts.get(name) ?? []), text]);

@@ -90,6 +90,7 @@ const ENGINE_NAMES = [
   "checkSandbox",
   "commandSandbox",
   "commandWall",
+  "conversationRows",
   "countOf",
   "createAcpCalls",
   "createAcpReader",

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { PluginContext, ProgramSection } from "@svc/sdk";
-import type { LineRpc } from "@svc/sdk/engine";
+import { conversationRows, type LineRpc } from "@svc/sdk/engine";
 
 /** Instructions that a conversation's thread was sent last. */
 interface Told {
@@ -18,9 +18,9 @@ export async function instruct(
   rpc: LineRpc,
   { conversation, thread, system, resumed }: { readonly conversation: string; readonly thread: string; readonly system: string; readonly resumed: boolean },
 ): Promise<void> {
-  const sent = ctx.store.collection<Told>("instructions");
+  const sent = conversationRows<Told>(ctx.store, "instructions");
   const digest = createHash("sha256").update(system).digest("hex");
-  const before = (await sent.get(conversation))?.value;
+  const before = await sent.get(conversation);
   if (before?.thread === thread && before.digest === digest) return;
   if (resumed) {
     const text = `These instructions replace the ones you were given before:\n\n${system}`;
