@@ -75,6 +75,7 @@ const REQUEST_MS = 30_000;
 const LEAVE_MS = 2_000;
 /** A message may hold a whole tool result. */
 const LINE_BYTES = 8 * 1024 * 1024;
+/** Lines in a row that are no messages: a program that prints only these is not the one we speak with. */
 const NOISE_LIMIT = 100;
 
 /** Describes for the sender why an ended program gives no answer: its exit code does not explain it, the end of its standard error may. */
@@ -120,7 +121,8 @@ export function openLineRpc(spawn: Spawn, options: RpcOptions): LineRpc {
 
   function take(line: string): void {
     if (!line.startsWith("{")) {
-      if (line.trim() !== "" && ++noise > NOISE_LIMIT) lose({ kind: "broken", why: `it prints lines that are no messages, over ${NOISE_LIMIT} of them` });
+      if (line.trim() !== "" && ++noise > NOISE_LIMIT)
+        lose({ kind: "broken", why: `it prints lines that are no messages, over ${NOISE_LIMIT} of them in a row` });
       return;
     }
     let message: Fields;
@@ -130,6 +132,7 @@ export function openLineRpc(spawn: Spawn, options: RpcOptions): LineRpc {
       lose({ kind: "broken", why: `a line of ${line.length} characters is no JSON` });
       return;
     }
+    noise = 0;
     const params = fieldsOf(message.params);
     const method = textOf(message.method);
     const conversation = textOf(params[conversationKey]) ?? "";

@@ -43,7 +43,7 @@ const ANSWER_MS = 5_000;
 const LEAVE_MS = 2_000;
 /** A message holds a whole tool result, pictures included, which may be larger than the usual limit of a line. */
 const LINE_BYTES = 8 * 1024 * 1024;
-/** Lines that are no messages: a program that prints only these is not the one we speak with. */
+/** Lines in a row that are no messages: a program that prints only these is not the one we speak with. */
 const NOISE_LIMIT = 100;
 const GUARD = "guard";
 
@@ -91,6 +91,7 @@ export function openClaude(
 
   function take(line: string): void {
     const message = readLine(line);
+    if (typeof message === "object") noise = 0;
     if (message === "broken" || (message === undefined && line.trim() !== "" && ++noise > NOISE_LIMIT)) {
       inbox.push({ kind: "broken", why: line.slice(0, 120) });
     } else if (message?.type === "control_response") {

@@ -1,7 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createFakeContext, readRecording, replayTier } from "@svc/sdk/testing";
+import { createFakeContext, createRealSpawn, readRecording, replayTier } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
+import { openClaude } from "./claude.ts";
 import { environmentOf } from "./environment.ts";
 import plugin from "./index.ts";
 import { KEYS, PASSED, READ } from "./variables.ts";
@@ -39,4 +40,20 @@ it("FAULT-27 the probe says why the program cannot be used", async () => {
     ok: false,
     detail: expect.stringMatching(/'\/no\/such\/program' was not found.*; install .* tiers\.cli-a\.command/),
   });
+});
+
+it("a program that prints a line of its own in each turn is understood however many turns it is kept for", async () => {
+  const { spawn, stopAll } = createRealSpawn();
+  const program = `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+    console.log("Loaded what it needs.");
+    if (JSON.parse(line).type === "user") console.log(JSON.stringify({ type: "result", result: "yes" }));
+  });`;
+  const claude = openClaude(spawn, process.execPath, ["-e", program], { cwd: import.meta.dirname, env: {}, taskId: "task_1", guarded: false });
+  await claude.ready();
+  for (let turn = 0; turn < 120; turn += 1) {
+    const told: unknown[] = [];
+    for await (const message of claude.turn([], { mayUse: async () => ({ allow: false, reason: "" }) })) told.push(message);
+    expect(told).toEqual([{ type: "result", result: "yes" }]);
+  }
+  await stopAll();
 });
