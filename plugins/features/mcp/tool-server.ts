@@ -20,6 +20,9 @@ export interface ToolSource {
 /** Longest text of one tool result; foreign text may be endless (000:L371). */
 const LONGEST = 40_000;
 
+/** At most that, and no half of a pair: clients that take text as UTF-8 read no message that holds one, and wait for its answer. */
+const wellFormed = (text: string): string => (text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}… (cut)`).toWellFormed();
+
 /** Interval of progress notifications to a client that requested them. */
 const PROGRESS_MS = 2_000;
 
@@ -34,9 +37,9 @@ export function toolServer({ list, run, underWay = (answer) => answer }: ToolSou
     const pulse = setInterval(() => progress(Math.round((Date.now() - began) / 1000)), PROGRESS_MS);
     try {
       const text = await run(name, input, signal);
-      return { content: [{ type: "text" as const, text: text.length <= LONGEST ? text : `${text.slice(0, LONGEST)}… (cut)` }] };
+      return { content: [{ type: "text" as const, text: wellFormed(text) }] };
     } catch (error) {
-      return { content: [{ type: "text" as const, text: (error as Error).message }], isError: true };
+      return { content: [{ type: "text" as const, text: wellFormed((error as Error).message) }], isError: true };
     } finally {
       clearInterval(pulse);
     }
