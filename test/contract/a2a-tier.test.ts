@@ -90,6 +90,13 @@ describe.each(["0.1", "0.3", "1.0"] as const)("tier a2a on a server of generatio
   });
 });
 
+it("the tier a2a goes on however often the stream is cut, while something comes each time", async () => {
+  const { ask, server } = await stage({ cutAfter: 2 });
+  const words = "one two three four five six seven eight nine ten eleven twelve";
+  expect((await ask(`say ${words}`)).at(-1)).toEqual({ type: "done", text: words });
+  expect(server.seen.streams).toBeGreaterThan(6);
+}, 20_000);
+
 describe("whom the tier a2a trusts", () => {
   it("the bearer comes from the environment and goes to the server alone", async () => {
     const { ask, server } = await stage({ token: "s3cret" }, { PARTNER_TOKEN: "s3cret" }, { tokenEnv: "PARTNER_TOKEN" });

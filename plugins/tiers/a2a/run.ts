@@ -3,8 +3,10 @@ import type { Card } from "./generation.ts";
 import type { Remote, RpcAnswer } from "./remote.ts";
 import { type Piece, readResult, type Told } from "./wire.ts";
 
-/** Times that a stream which broke is asked to go on, and the pause before the first of them. */
+/** Times in a row that a stream which broke is asked to go on and brings nothing, and the pause before the first of them. */
 const RESUMES = 5;
+/** A connection that lasted so long was of use also where nothing came: proxies end each one after a minute or so. */
+const OF_USE_MS = 20_000;
 const FIRST_PAUSE_MS = 500;
 const CANCEL_MS = 5_000;
 
@@ -41,6 +43,8 @@ async function* talk(remote: Remote, { generation, streaming, address }: Placed,
   let lastId: string | undefined;
   for (let resumes = 0; ; resumes += 1) {
     const first = answer.taskId === undefined;
+    const [before, since] = [answer.progress, performance.now()];
+    let broken: unknown;
     try {
       const stream = first
         ? remote.stream(address, generation, generation.stream, params, signal)
@@ -52,8 +56,11 @@ async function* talk(remote: Remote, { generation, streaming, address }: Placed,
       }
     } catch (error) {
       // Without a task there is nothing to go on with: what was sent may have arrived, and is not sent twice.
-      if (signal.aborted || answer.taskId === undefined || resumes >= RESUMES || codeOf(error) === "SVC_A2A_REFUSED") throw error;
+      if (signal.aborted || answer.taskId === undefined || codeOf(error) === "SVC_A2A_REFUSED") throw error;
+      broken = error;
     }
+    if (answer.progress !== before || performance.now() - since > OF_USE_MS) resumes = 0;
+    if (resumes >= RESUMES && broken !== undefined) throw broken;
     if (signal.aborted || answer.taskId === undefined || resumes >= RESUMES) return;
     await sleep(FIRST_PAUSE_MS * 2 ** resumes, signal);
   }
@@ -74,6 +81,11 @@ class Answer {
   #state: Told["state"];
   #words: string | undefined;
   taskId: string | undefined;
+
+  /** Differs once the server has told something new. */
+  get progress(): string {
+    return JSON.stringify([this.#state, this.#words, this.#streamed.length]);
+  }
 
   get isOver(): boolean {
     return this.#state !== undefined && this.#state !== "working";
