@@ -36,8 +36,8 @@ export class Answers {
       this.#follow(id, first?.value ?? row);
       return { taskId };
     } catch (error) {
-      // The key stands for another request, whose answer may still be awaited.
-      if (first === undefined && codeOf(error) === "SVC_TASK_KEY_REUSED") await this.#rows.delete(id);
+      // Its caller hears that it was not taken: the next start must not do it after all. A row from before is of a request that was taken.
+      if (first === undefined) await this.#rows.delete(id);
       throw error;
     }
   }
