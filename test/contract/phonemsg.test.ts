@@ -167,6 +167,23 @@ describe.skipIf(lacking)("messages", { timeout: 60_000 }, () => {
     expect(one.far.chats.reactions).toMatchObject([{ chat: GROUP, emoji: "👀", participant: one.friend.address }]);
   });
 
+  it("CHAN-04 a message of a group that the number was taken out of holds up nobody behind it", async () => {
+    const agents = [
+      { id: "anna", name: "Anna" },
+      { id: "gard", name: "The Gardener" },
+    ];
+    const one = await linked({ agents, settings: { routes: [{ group: "garden", agent: "gard" }] } });
+    const group = one.far.accounts.groups.get(GROUP);
+    one.far.accounts.groups.delete(GROUP);
+    await one.far.say({ from: one.friend, group: group!, text: "goodbye" });
+    await one.far.say({ from: one.friend, text: "and you?" });
+    await until(() => accepted(one).length === 2);
+    expect(accepted(one).map(({ agent, text }) => [agent, text])).toEqual([
+      ["anna", "goodbye"],
+      ["anna", "and you?"],
+    ]);
+  });
+
   it("CHAN-07 phonemsg richMessages: false sends plain words only, with the name in front on a shared number", async () => {
     const settings = { richMessages: false } as never;
     const agents = [

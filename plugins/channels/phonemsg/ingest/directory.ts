@@ -34,7 +34,7 @@ export interface Directory {
   saw(message: WAMessage): Promise<void>;
   /** Listens to what a connection tells of chats and contacts. */
   attend(socket: WASocket): void;
-  /** A group's name; asked of the platform once where it is `needed` and not known. */
+  /** A group's name; asked of the platform once where it is `needed` and not known. Undefined where the platform does not show it. */
   groupName(address: string, needed: boolean): Promise<string | undefined>;
   /** Keeps what the platform said of a group. */
   learn(group: Pick<GroupMetadata, "id" | "subject">): Promise<void>;
@@ -133,12 +133,23 @@ export function createDirectory(ctx: Pick<PluginContext, "store" | "log">, peopl
       if (known !== undefined || !needed) return known;
       const line = socket();
       if (line === undefined) throw new Error("the name of a group cannot be asked for while there is no connection");
-      const { subject } = await line.groupMetadata(address);
-      await learn({ id: address, subject });
-      return subject;
+      const group = await line.groupMetadata(address).catch((error: unknown) => {
+        // A group that the number has left is not shown to it: what was written there must not wait for its name, and all others behind it.
+        if (isRefusal(error)) return undefined;
+        throw error;
+      });
+      if (group === undefined) return undefined;
+      await learn({ id: address, subject: group.subject });
+      return group.subject;
     },
   };
 }
+
+/** The platform's own number of a refusal; not of too many questions, nor of a connection that ended. */
+const isRefusal = (error: unknown): boolean => {
+  const { data } = (error ?? {}) as { data?: unknown };
+  return typeof data === "number" && data >= 400 && data < 500 && data !== 408 && data !== 429;
+};
 
 async function all<T>(collection: {
   list(query: { limit: number; after?: string }): Promise<readonly { readonly key: string; readonly value: T }[]>;
