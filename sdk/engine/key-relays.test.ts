@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, createServer as listenRaw, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
@@ -98,6 +98,48 @@ describe("ENG-7 the relays of a key", () => {
     const [answer] = await once(held, "data");
     expect(String(answer)).toMatch(/^HTTP\/1.1 403 /);
     await keys.close();
+  });
+});
+
+describe("ENG-7 on the way through a proxy", () => {
+  /** A proxy that has this to say to who asks for a tunnel, and leaves the connection open. */
+  async function proxyThat(answer: string) {
+    const sockets = new Set<Socket>();
+    const server = listenRaw((socket) => {
+      sockets.add(socket.on("error", () => {}).on("close", () => sockets.delete(socket)));
+      socket.once("data", () => {
+        if (answer !== "") socket.write(answer);
+        server.emit("asked");
+      });
+    });
+    const asked = once(server, "asked");
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    closing.push(() => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    });
+    const relay = await relays().relayFor({
+      ...paidBy("https://vendor.example", "first"),
+      proxy: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    });
+    return { relay, asked, sockets };
+  }
+
+  it("ENG-7 a tunnel that the proxy refuses is not kept", async () => {
+    const { relay, sockets } = await proxyThat("HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n");
+    expect(await ask(relay, "/v1/quick")).toEqual([502, expect.stringContaining("the proxy answered 407")]);
+    await expect.poll(() => sockets.size).toBe(0);
+  });
+
+  it("ENG-7 an engine that leaves while the proxy makes the tunnel leaves nothing behind", async () => {
+    const { relay, asked, sockets } = await proxyThat("");
+    const leaves = new AbortController();
+    const answer = fetch(`http://127.0.0.1:${relay.port}/v1/quick`, { headers: { "x-api-key": relay.token }, signal: leaves.signal });
+    await asked;
+    leaves.abort();
+    await expect(answer).rejects.toThrow();
+    await expect.poll(() => sockets.size).toBe(0);
   });
 });
 

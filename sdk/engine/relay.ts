@@ -4,6 +4,7 @@ import { request as requestSecure } from "node:https";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import { connect as connectSecure, rootCertificates } from "node:tls";
+import { onAbort } from "../time.ts";
 
 /** The only address that an engine reaches through a relay, and the headers that the relay adds to its requests. */
 export interface Vendor {
@@ -122,8 +123,11 @@ async function pass(request: IncomingMessage, response: ServerResponse, vendor: 
     return refuse(403, "this path is not passed on");
   const base = new URL(vendor.base);
   const headers = Object.fromEntries(Object.entries(request.headers).filter(([name]) => !HOP_BY_HOP.includes(name) && !vendor.without.includes(name)));
+  // The engine may be gone at any moment, also while the way to the vendor is being made.
+  const gone = new AbortController();
+  response.once("close", () => gone.abort());
   try {
-    const route = await routeTo(base, vendor);
+    const route = await routeTo(base, vendor, gone.signal);
     const onward = (base.protocol === "https:" ? requestSecure : requestPlain)({
       ...route,
       method: request.method,
@@ -137,7 +141,7 @@ async function pass(request: IncomingMessage, response: ServerResponse, vendor: 
       answer.on("error", () => response.destroy());
       answer.pipe(response);
     });
-    response.on("close", () => onward.destroy());
+    onAbort(gone.signal, () => void onward.destroy());
     request.on("error", () => onward.destroy());
     request.pipe(onward);
   } catch (error) {
@@ -149,7 +153,7 @@ async function pass(request: IncomingMessage, response: ServerResponse, vendor: 
 const pathOf = (url: string): string | undefined => (/^\/(?!\/)[^\s\\#]*$/.test(url) && !/(^|\/)(\.|%2e){1,2}(\/|$|\?)/i.test(url) ? url : undefined);
 
 /** Directly, or by a tunnel through the proxy where the address is a secure one. */
-async function routeTo(base: URL, { proxy, ca }: Vendor): Promise<RequestOptions> {
+async function routeTo(base: URL, { proxy, ca }: Vendor, gone: AbortSignal): Promise<RequestOptions> {
   const port = base.port || (base.protocol === "https:" ? 443 : 80);
   const host = base.hostname.replace(/^\[|\]$/g, "");
   const trust = ca === undefined ? {} : { ca: [...rootCertificates, ca] };
@@ -160,12 +164,16 @@ async function routeTo(base: URL, { proxy, ca }: Vendor): Promise<RequestOptions
   const target = `${base.hostname}:${port}`;
   return await new Promise((resolve, reject) => {
     const asking = requestPlain({ host: through.hostname, port: through.port || 80, method: "CONNECT", path: target, headers: { host: target, ...sign } });
+    const stop = onAbort(gone, () => void asking.destroy(new Error("the engine is gone")));
     asking.on("error", reject);
     asking.on("connect", (answer, tunnel) => {
-      if (answer.statusCode === 200) resolve({ agent: false, createConnection: () => connectSecure({ socket: tunnel, servername: host, ...trust }) });
-      else reject(new Error(`the proxy answered ${answer.statusCode}`));
+      stop();
+      if (answer.statusCode === 200 && !gone.aborted)
+        return resolve({ agent: false, createConnection: () => connectSecure({ socket: tunnel, servername: host, ...trust }) });
+      // A proxy keeps it open for another question.
+      tunnel.destroy();
+      reject(new Error(`the proxy answered ${answer.statusCode}`));
     });
-    asking.on("response", (answer) => reject(new Error(`the proxy answered ${answer.statusCode}`)));
     asking.end();
   });
 }
