@@ -1,7 +1,11 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { type AddressInfo, connect, createServer as listenRaw, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
@@ -125,6 +129,53 @@ describe("ENG-7 on the way through a proxy", () => {
     });
     return { relay, asked, sockets };
   }
+
+  it("ENG-7 the vendor is reached through the proxy, and the tunnel ends with its exchange", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "svc-relay-"));
+    closing.push(() => rmSync(folder, { recursive: true, force: true }));
+    const [key, cert] = [join(folder, "key.pem"), join(folder, "cert.pem")];
+    const how = ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1", "-subj", "/CN=vendor.test"];
+    execFileSync("openssl", [...how, "-addext", "subjectAltName=DNS:vendor.test", "-keyout", key, "-out", cert], { stdio: "ignore" });
+    const ca = readFileSync(cert, "utf8");
+    const far = createSecureServer({ key: readFileSync(key), cert: ca }, (request, response) => response.end(String(request.headers["x-api-key"])));
+    far.listen(0, "127.0.0.1");
+    await once(far, "listening");
+    const wanted: string[] = [];
+    let open = 0;
+    const proxy = createServer().on("connect", (request, near: Socket) => {
+      wanted.push(request.url ?? "");
+      open += 1;
+      const there = connect((far.address() as AddressInfo).port, "127.0.0.1", () => near.write("HTTP/1.1 200 OK\r\n\r\n"));
+      there
+        .on("error", () => {})
+        .on("close", () => near.destroy())
+        .pipe(near);
+      near
+        .on("error", () => {})
+        .on("close", () => {
+          open -= 1;
+          there.destroy();
+        });
+      near.pipe(there);
+    });
+    proxy.listen(0, "127.0.0.1");
+    await once(proxy, "listening");
+    closing.push(
+      () => far.close().closeAllConnections(),
+      () => proxy.close(),
+    );
+    const relay = await relays().relayFor({
+      ...paidBy("https://vendor.test:8443", "first"),
+      proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+      ca,
+    });
+    expect([await ask(relay, "/v1/one"), await ask(relay, "/v1/two")]).toEqual([
+      [200, "first"],
+      [200, "first"],
+    ]);
+    expect(wanted).toEqual(["vendor.test:8443", "vendor.test:8443"]);
+    await expect.poll(() => open).toBe(0);
+  });
 
   it("ENG-7 a tunnel that the proxy refuses is not kept", async () => {
     const { relay, sockets } = await proxyThat("HTTP/1.1 407 Proxy Authentication Required\r\ncontent-length: 0\r\n\r\n");

@@ -168,11 +168,13 @@ async function routeTo(base: URL, { proxy, ca }: Vendor, gone: AbortSignal): Pro
     asking.on("error", reject);
     asking.on("connect", (answer, tunnel) => {
       stop();
-      if (answer.statusCode === 200 && !gone.aborted)
-        return resolve({ agent: false, createConnection: () => connectSecure({ socket: tunnel, servername: host, ...trust }) });
-      // A proxy keeps it open for another question.
-      tunnel.destroy();
-      reject(new Error(`the proxy answered ${answer.statusCode}`));
+      if (answer.statusCode !== 200) {
+        // A proxy keeps it open for another question.
+        tunnel.destroy();
+        return reject(new Error(`the proxy answered ${answer.statusCode}`));
+      }
+      // No agent: one would make connections of its own.
+      resolve({ createConnection: () => connectSecure({ socket: tunnel, servername: host, ...trust }) });
     });
     asking.end();
   });
