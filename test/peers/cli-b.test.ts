@@ -94,6 +94,20 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
     expect(answerOf(events)).toContain("rejected");
   });
 
+  it("a permissionMode that was narrowed counts for the next turn of a conversation that is kept", async () => {
+    const touch = (name: string) => `CALL:exec_command:{"cmd":"touch ${name}; sleep 0.2"} x`;
+    const before = await warm.run(touch("wide"), { settings: { ...kept, permissionMode: "bypassPermissions" } });
+    const session = first(before, "session")?.id as string;
+    expect(existsSync(join(warm.workspace, "wide"))).toBe(true);
+    const after = await warm.run(touch("narrow"), { settings: { ...kept, permissionMode: "default" }, session });
+    expect(existsSync(join(warm.workspace, "narrow"))).toBe(false);
+    // It goes on with what was said, as a thread of its own.
+    expect(first(after, "session")?.id).not.toBe(session);
+    expect(JSON.stringify(warm.server.requests.at(-1)?.body)).toContain("touch wide");
+    const again = await warm.run(touch("again"), { settings: { ...kept, permissionMode: "default" }, session: first(after, "session")?.id as string });
+    expect(first(again, "session")?.id).toBe(first(after, "session")?.id);
+  });
+
   it("resumes the thread in a new process, with the newer system prompt", async () => {
     const session = first(await stage.run("first words", { settings: api, system: "Version one." }), "session")?.id as string;
     stage.server.clear();

@@ -7,6 +7,7 @@ import {
   type Fields,
   fieldsOf,
   goneFailure,
+  type LineRpc,
   type PooledEngine,
   type PooledRun,
   permissionQuestions,
@@ -60,7 +61,7 @@ export function createRunner(ctx: PluginContext<ProgramSection>): (turn: Turn, c
         () => false,
       ),
   });
-  const shared = { engines, servers: createToolServers(ctx.log, "tier cli-b"), early: new Map<string, Fields[]>() };
+  const shared = { engines, servers: createToolServers(ctx.log, "tier cli-b"), early: new Map<string, Fields[]>(), rights: new WeakMap() };
   return (turn, context, signal) =>
     runOnPool(engines, {
       launch: () => launchOf(ctx, shared, turn),
@@ -76,6 +77,8 @@ interface Shared {
   readonly servers: ToolServers;
   /** By thread: what was told of its tool servers before a run could listen, or between two runs. */
   readonly early: Map<string, Fields[]>;
+  /** By process and thread: the rights with which it was opened there, and which it keeps. */
+  readonly rights: WeakMap<LineRpc, Map<string, string>>;
 }
 
 /** More threads than these are not remembered. */
@@ -101,7 +104,7 @@ function launchOf(ctx: PluginContext<ProgramSection>, { early }: Shared, { id, a
 
 async function* converse(
   ctx: PluginContext<ProgramSection>,
-  { servers, early }: Shared,
+  { servers, early, rights }: Shared,
   turn: Turn,
   context: TurnContext,
   signal: AbortSignal,
@@ -119,9 +122,8 @@ async function* converse(
     ...(context.system === "" ? {} : { developerInstructions: context.system }),
     config: { mcp_servers: await serversOf(agent.workspace, id) },
   };
-  const opened = await openThread(engine, wanted, context.session, (reason) =>
-    ctx.log.info({ agent: agent.id, reason }, "the native session is gone; starting a new one"),
-  );
+  const lost = (reason: string) => ctx.log.info({ agent: agent.id, reason }, "the native session is gone; starting a new one");
+  const opened = await openThread({ engine, rights, wanted, now: JSON.stringify(sandboxOf(settings)), session: context.session, lost });
   const thread = opened.id;
   let turnId: string | undefined;
   const interrupt = () => {
@@ -177,27 +179,41 @@ async function* converse(
   }
 }
 
-/** The thread to go on with, else a new one. A thread that the engine has open already keeps what it was opened with. */
-async function openThread(
-  engine: PooledEngine,
-  wanted: Fields,
-  session: string | undefined,
-  lost: (reason: string) => void,
-): Promise<{ readonly id: string; readonly model?: string }> {
+/** What a thread is opened by. */
+interface Opening extends Pick<Shared, "rights"> {
+  readonly engine: PooledEngine;
+  readonly wanted: Fields;
+  /** The rights that count now. */
+  readonly now: string;
+  readonly session: string | undefined;
+  lost(reason: string): void;
+}
+
+/**
+ * The thread to go on with, else a new one. A thread that the engine has open already keeps what it was opened with: where its rights are others now,
+ * it goes on as a copy.
+ */
+async function openThread({ engine, rights, wanted, now, session, lost }: Opening): Promise<{ readonly id: string; readonly model?: string }> {
+  const open = rights.get(engine.rpc) ?? new Map<string, string>();
+  rights.set(engine.rpc, open);
+  const keep = (id: string, model: unknown) => {
+    engine.opened.add(id);
+    open.set(id, now);
+    return { id, ...(textOf(model) ? { model: model as string } : {}) };
+  };
   if (session !== undefined) {
     try {
-      const resumed = await engine.rpc.request("thread/resume", { ...wanted, threadId: session, excludeTurns: true });
-      engine.opened.add(session);
-      return { id: session, ...(textOf(resumed.model) ? { model: resumed.model as string } : {}) };
+      if ((open.get(session) ?? now) === now)
+        return keep(session, (await engine.rpc.request("thread/resume", { ...wanted, threadId: session, excludeTurns: true })).model);
+      const copy = await engine.rpc.request("thread/fork", { ...wanted, threadId: session, excludeTurns: true });
+      return keep(textOf(fieldsOf(copy.thread).id) ?? "", copy.model);
     } catch (error) {
       if (codeOf(error) !== "SVC_RPC_REFUSED") throw error;
       lost((error as Error).message);
     }
   }
   const started = await engine.rpc.request("thread/start", wanted);
-  const id = textOf(fieldsOf(started.thread).id) ?? "";
-  engine.opened.add(id);
-  return { id, ...(textOf(started.model) ? { model: started.model as string } : {}) };
+  return keep(textOf(fieldsOf(started.thread).id) ?? "", started.model);
 }
 
 /** The turn's words, and its pictures by path or as data. A picture that cannot be passed on is named in the words. */
