@@ -266,6 +266,17 @@ describe("permission", () => {
     expect(events.at(-1)).toMatchObject({ type: "error", kind: "no-answer", message: expect.stringContaining("execute -") });
   });
 
+  it("a held session goes back to the mode and the model that it was opened with where none is chosen any more", async () => {
+    const stage = openStage({ modes: ["ask", "yolo"], models: ["one", "two"] });
+    const kept = { persistentProcess: true };
+    const first = await stage.run("hello", { settings: { ...kept, permissionMode: "bypassPermissions" }, model: "two" });
+    const session = first.find((event) => event.type === "session")?.id as string;
+    for (let turn = 0; turn < 2; turn += 1) await stage.run("hello", { settings: kept, session });
+    expect(stage.asked("session/new")).toHaveLength(1);
+    expect(stage.asked("session/set_mode").map(({ modeId }) => modeId)).toEqual(["yolo", "ask"]);
+    expect(stage.asked("session/set_config_option")).toMatchObject([{ value: "two" }, { value: "one" }]);
+  });
+
   it("chooses the program's own mode: a usual name, or the one that is set", async () => {
     const usual = openStage({ modes: ["default", "autoEdit", "plan", "yolo"] });
     for (const permissionMode of ["default", "acceptEdits", "plan", "bypassPermissions"]) await usual.run("hello", { settings: { permissionMode } });

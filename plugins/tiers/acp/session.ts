@@ -16,6 +16,18 @@ export interface AcpSession {
 interface Choice {
   readonly offered: readonly string[];
   choose(name: string): Promise<unknown>;
+  /** Takes back what was chosen here: the session has again what it was opened with. */
+  reset(): Promise<unknown>;
+}
+
+/** `first` is what the session was opened with, where the program tells. */
+function choiceOf(offered: readonly string[], first: unknown, set: (name: string) => Promise<unknown>): Choice {
+  let now = first;
+  const choose = async (name: string): Promise<void> => {
+    await set(name);
+    now = name;
+  };
+  return { offered, choose, reset: async () => (typeof first === "string" && now !== first ? choose(first) : undefined) };
 }
 
 /** A program that is up: what it said of itself, and the sessions that it holds. */
@@ -68,36 +80,37 @@ function sessionOf(rpc: LineRpc, id: string, held: boolean, answer: Fields): Acp
     if (found === undefined) return undefined;
     // Values may stand in groups.
     const values = listOf(found.options).flatMap((each) => (Array.isArray(each.options) ? listOf(each.options) : [each]));
-    return { offered: namesOf(values, "value"), choose: (value) => request("session/set_config_option", { configId: found.id, value }) };
+    return choiceOf(namesOf(values, "value"), found.currentValue, (value) => request("session/set_config_option", { configId: found.id, value }));
   };
-  const modes = listOf(fieldsOf(answer.modes).availableModes);
-  const models = listOf(fieldsOf(answer.models).availableModels);
+  const { availableModes, currentModeId } = fieldsOf(answer.modes);
+  const { availableModels, currentModelId } = fieldsOf(answer.models);
+  const [modes, models] = [listOf(availableModes), listOf(availableModels)];
   return {
     id,
     held,
-    modes: modes.length > 0 ? { offered: namesOf(modes, "id"), choose: (modeId) => request("session/set_mode", { modeId }) } : option("mode"),
+    modes: modes.length > 0 ? choiceOf(namesOf(modes, "id"), currentModeId, (modeId) => request("session/set_mode", { modeId })) : option("mode"),
     models:
       option("model") ??
-      (models.length > 0 ? { offered: namesOf(models, "modelId"), choose: (modelId) => request("session/set_model", { modelId }) } : undefined),
+      (models.length > 0 ? choiceOf(namesOf(models, "modelId"), currentModelId, (modelId) => request("session/set_model", { modelId })) : undefined),
   };
 }
 
 const namesOf = (list: readonly Fields[], member: string): string[] => list.flatMap((each) => textOf(each[member]) ?? []);
 
-/** Sets the session's model. Throws `SVC_ACP_MODEL` naming the models that there are. */
+/** Sets the session's model, or takes back the one that an earlier message has chosen. Throws `SVC_ACP_MODEL` naming the models that there are. */
 export async function chooseModel({ models }: AcpSession, model: string | undefined): Promise<void> {
-  if (model === undefined) return;
+  if (model === undefined) return void (await models?.reset());
   if (models === undefined)
     throw svcError("SVC_ACP_MODEL", "tier acp: the program lets no model be chosen; leave the agent's model unset and name it in the program's arguments.");
   if (!models.offered.includes(model)) throw svcError("SVC_ACP_MODEL", `tier acp: the program has no model '${model}'; it has ${some(models.offered)}.`);
   await models.choose(model);
 }
 
-/** Sets the session's mode. Throws `SVC_ACP_MODE` naming the modes that there are: a mode that restricts is never left out silently. */
+/** Sets the session's mode, or takes back the one of an earlier turn. Throws `SVC_ACP_MODE` naming the modes that there are: a mode that restricts is never left out silently. */
 export async function chooseMode({ modes }: AcpSession, mode: string | undefined, required: string | undefined): Promise<void> {
   if (mode !== undefined && modes?.offered.includes(mode)) return void (await modes.choose(mode));
   const wanted = mode ?? required;
-  if (wanted === undefined) return;
+  if (wanted === undefined) return void (await modes?.reset());
   throw svcError(
     "SVC_ACP_MODE",
     `tier acp: the program has no mode '${wanted}'; ${modes === undefined ? "it has none" : `it has ${some(modes.offered)}`}. Name one in tiers.acp.modes or agents.<id>.acp.modes.`,
