@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Kernel } from "@svc/kernel";
-import type { Plugin } from "@svc/sdk";
+import { definePlugin, type Plugin, type Tasks } from "@svc/sdk";
 import { expect, it, vi } from "vitest";
 import mesh from "../../plugins/features/mesh/index.ts";
 import webhooks from "../../plugins/features/webhooks/index.ts";
@@ -144,6 +144,33 @@ it("FAULT-38 a cut wire, a lost answer and a restart here have the node work onc
   expect(far.tier.prompts.map((prompt) => prompt.split("\n").at(-1))).toEqual(["lost answer", "over a restart"]);
   expect(new Set(between.seen.map(({ path, key }) => `${path} ${key}`))).toEqual(new Set([`/mesh/task ${first.taskId}`, `/mesh/task ${second.taskId}`]));
   between.close();
+});
+
+it("the agent on another node is told of the files that came with a message, also where there are no words", async () => {
+  const far = await startFar();
+  let tasks: Tasks | undefined;
+  const photos = definePlugin({
+    kind: "feature",
+    name: "photos",
+    version: "1.0.0",
+    svc: "^0.1.0",
+    capabilities: ["tasks"],
+    setup(ctx) {
+      tasks = ctx.tasks;
+      ctx.hooks.route.tap(({ channel, chat }) =>
+        channel === "photos" ? { agent: "far", node: "n2", conversation: `photos/${chat}`, reply: { channel: "http", chat } } : undefined,
+      );
+    },
+  }) as Plugin<never>;
+  await startNear(baseOf(far.kernel), { inline: [...inline, photos] });
+  const say = (text: string, ...names: readonly string[]) => {
+    const media = names.map((name) => ({ kind: "image" as const, name, data: new Uint8Array([1]) }));
+    return (tasks as Tasks).run({ entry: "task", channel: "photos", chat: "c", text, media });
+  };
+  expect(await say("Which bird is it?", "a\nbird.jpg", "nest.jpg")).toMatchObject({ ok: true });
+  expect(await say("", "cat.jpg")).toMatchObject({ ok: true });
+  const told = (name: string) => `(${name} (image) came with this; it stays on node n1.)`;
+  expect(far.tier.prompts).toEqual([`Which bird is it?\n\n${told("a bird.jpg")}\n\n${told("nest.jpg")}`, told("cat.jpg")]);
 });
 
 it("a turn on another node holds no slot: others are worked on meanwhile, and it can be cancelled", async () => {

@@ -102,6 +102,17 @@ async function ask(turn: Turn, node: string, { peers, signal, here }: Handing, f
   return { type: "error", kind: said.errorKind ?? "node", message: `Node ${node}: ${said.error ?? "the run failed there"}` };
 }
 
+const NAME_CHARS = 80;
+
+/** The words of a message, and a line for each file that came with it: files are not handed on, and its agent is to know of them. */
+function wordsOf({ text, media = [] }: Turn["messages"][0], here: string): string {
+  const files = media.map(({ kind, name = "" }) => {
+    const plain = [...name.replace(/[\p{C}\p{Z}]+/gu, " ").trim()].slice(0, NAME_CHARS).join("");
+    return `(${plain === "" ? `A file (${kind})` : `${plain} (${kind})`} came with this; it stays on node ${here}.)`;
+  });
+  return [text, ...files].filter((line) => line !== "").join("\n\n");
+}
+
 const headersOf = ({ id, rootId }: Turn, forward: string) => ({ "idempotency-key": id, "x-svc-root-id": rootId, "x-svc-parent-id": forward });
 
 function bodyOf({ messages, route }: Turn, node: string, here: string): Readonly<Record<string, unknown>> {
@@ -110,7 +121,7 @@ function bodyOf({ messages, route }: Turn, node: string, here: string): Readonly
   return {
     peer: node,
     agent: route.agent,
-    message: messages.map(({ text }) => text).join("\n\n"),
+    message: messages.map((message) => wordsOf(message, here)).join("\n\n"),
     ...(freshSession === undefined ? {} : { freshSession }),
     ...(timeoutMinutes === undefined ? {} : { timeoutMinutes }),
     ...(chain === undefined ? {} : { chain: qualified(chain, here) }),
