@@ -112,8 +112,10 @@ async function giveAllAsBefore(fresh: string, place: string): Promise<void> {
   const handle = await open(fresh, constants.O_RDONLY | constants.O_NOFOLLOW);
   try {
     const root = existsSync("/proc/self/fd") ? `/proc/self/fd/${handle.fd}` : fresh;
-    const below = (await handle.stat()).isDirectory() ? await readdir(root, { recursive: true }) : [];
-    for (const name of below.sort().reverse()) await lchown(join(root, name), uid, gid).catch(() => undefined);
+    // With their types: without them Node walks through links, out of the copy, and what they lead to would be given away.
+    const below = (await handle.stat()).isDirectory() ? await readdir(root, { recursive: true, withFileTypes: true }) : [];
+    const paths = below.map((entry) => join(entry.parentPath, entry.name));
+    for (const path of paths.sort().reverse()) await lchown(path, uid, gid).catch(() => undefined);
     await handle.chown(uid, gid).catch(() => undefined);
   } finally {
     await handle.close();

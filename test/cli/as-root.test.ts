@@ -1,4 +1,4 @@
-import { chownSync, lstatSync, readdirSync } from "node:fs";
+import { chownSync, lchownSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { temporaryFolder } from "../kit/kernel.ts";
@@ -39,4 +39,21 @@ it.skipIf(process.getuid?.() !== 0)("what root begins in the folder of another u
   chownSync(shell.folder, USER, USER);
   expect(await shell.svc("init", "--tier", "local")).toMatchObject({ code: 0 });
   expect(foreign()).toEqual([]);
+});
+
+it.skipIf(process.getuid?.() !== 0)("SEC-R9 a restore by root gives away what is restored, and nothing that a link in it leads to", async () => {
+  shell = await openShell();
+  shell.write(echoConfig());
+  const [elsewhere, data] = [await temporaryFolder(), join(shell.folder, ".svc")];
+  mkdirSync(join(elsewhere, "inner"));
+  writeFileSync(join(elsewhere, "inner/file"), "of root");
+  mkdirSync(join(data, "deep"), { recursive: true });
+  symlinkSync(elsewhere, join(data, "deep/link"));
+  for (const path of ["", ...(readdirSync(shell.folder, { recursive: true }) as string[])])
+    if (!path.includes("link/")) lchownSync(join(shell.folder, path), USER, USER);
+  const { folder } = await shell.json<{ folder: string }>("backup", join(await temporaryFolder(), "copy"));
+  expect(await shell.svc("restore", folder)).toMatchObject({ code: 0 });
+  expect(lstatSync(join(data, "deep/link"))).toMatchObject({ uid: USER });
+  expect(lstatSync(join(data, "deep"))).toMatchObject({ uid: USER });
+  for (const path of ["", "inner", "inner/file"]) expect(lstatSync(join(elsewhere, path))).toMatchObject({ uid: 0, gid: 0 });
 });
