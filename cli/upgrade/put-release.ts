@@ -68,6 +68,17 @@ async function change(cli: Cli, own: Installation, next: Installation): Promise<
   const backup = existsSync(cli.dataFolder)
     ? await takeBackup(cli, join(cli.folder, `svc-backup-before-${next.version}-${Date.now()}`), own.version)
     : undefined;
+  await shielded(cli, () => exchange(cli, own, next, { running, detached, backup: backup?.folder }));
+}
+
+interface Present {
+  readonly running: boolean;
+  /** In the background: nothing else starts it anew. */
+  readonly detached: boolean;
+  readonly backup: string | undefined;
+}
+
+async function exchange(cli: Cli, own: Installation, next: Installation, { running, detached, backup }: Present): Promise<void> {
   const switched = async () => {
     if (detached) await stopDaemon(silent(cli), { seconds: undefined, now: false });
     putInPlace(own, next);
@@ -84,10 +95,28 @@ async function change(cli: Cli, own: Installation, next: Installation): Promise<
   }
   const lines = [
     `svc ${next.version} is in the place of ${own.version}${running ? ", and the daemon runs on it" : ""}.`,
-    ...(backup === undefined ? [] : [`What was there before: ${backup.folder}`]),
+    ...(backup === undefined ? [] : [`What was there before: ${backup}`]),
     "Back to it: svc upgrade --rollback",
   ];
-  cli.print(lines.join("\n"), { version: next.version, former: own.version, upgraded: true, running, ...(backup && { backup: backup.folder }) });
+  cli.print(lines.join("\n"), { version: next.version, former: own.version, upgraded: true, running, ...(backup && { backup }) });
+}
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Ended in the middle, by Ctrl-C or with its terminal, the exchange would leave no daemon running: until it is over signals end nothing. */
+async function shielded(cli: Cli, work: () => Promise<void>): Promise<void> {
+  const goOn = (signal: NodeJS.Signals) => {
+    if (signal !== "SIGHUP")
+      cli.say("The upgrade goes on, so that a daemon runs at its end. What it waits for may be running work: svc daemon stop --now interrupts that.");
+  };
+  // Of a terminal that has gone.
+  process.stderr.on("error", () => {});
+  for (const signal of SIGNALS) process.on(signal, goOn);
+  try {
+    await work();
+  } finally {
+    for (const signal of SIGNALS) process.off(signal, goOn);
+  }
 }
 
 /** Tests the new program with this folder's configuration and a copy of its state. Changes nothing in this folder. */
@@ -124,7 +153,7 @@ async function look(what: string, next: Installation, args: readonly string[], s
 
 /** Starts the daemon from the current installation. Resolves with why it is not up; undefined when it is. */
 async function comesUp(cli: Cli, own: Installation): Promise<string | undefined> {
-  const { code, out, err } = await run(own, ["daemon", "start", "--config", cli.file], cli.folder);
+  const { code, out, err } = await run(own, ["daemon", "start", "--config", cli.file], { cwd: cli.folder, detached: true });
   return code === 0 ? undefined : err.trim() || out.trim() || `it ended with code ${code}`;
 }
 
@@ -140,8 +169,13 @@ async function cameAnew(cli: Cli): Promise<string | undefined> {
 /** The same command line host without its words. */
 const silent = (cli: Cli): Cli => ({ ...cli, print: () => {} });
 
-async function run(installation: Installation, args: readonly string[], cwd?: string): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawn(process.execPath, [programOf(installation), ...args], { stdio: ["ignore", "pipe", "pipe"], ...(cwd === undefined ? {} : { cwd }) });
+/** `detached`: out of reach of Ctrl-C. */
+async function run(
+  installation: Installation,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly detached?: boolean } = {},
+): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn(process.execPath, [programOf(installation), ...args], { stdio: ["ignore", "pipe", "pipe"], ...options });
   let out = "";
   let err = "";
   child.stdout.on("data", (chunk) => {
