@@ -130,12 +130,14 @@ async function tellContract(cli: Cli, subject: Subject): Promise<void> {
 
 /** A line of the plugin's log, for people; a line that is not JSON is returned as the daemon's last output. */
 function showLine(cli: Cli, line: string, id: string | undefined): string | undefined {
-  let facts: { readonly plugin?: string; readonly err?: { readonly stack?: string } };
+  let facts: { readonly plugin?: string } | null;
   try {
     facts = JSON.parse(line) as typeof facts;
   } catch {
     return line;
   }
+  // What a plugin prints by itself may be JSON, too.
+  if (typeof facts !== "object" || facts === null) return line;
   if (facts.plugin !== undefined && (facts.plugin === id || id === undefined)) cli.say(plain(forPeople(line).trimEnd()));
   return undefined;
 }

@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { createLog, createScrubber } from "./log.ts";
+import { createLog, createScrubber, forPeople } from "./log.ts";
 
 const CANARY = 'canary"secret/1234567';
 
@@ -80,6 +80,10 @@ describe("the log", () => {
     const people = capture([], true);
     people.log.info({ agent: "a\u009b", count: 2 }, "fake\nline\u001b[31m");
     expect(people.text()).toMatch(/^\d\d:\d\d:\d\d info {2}fake line \[31m agent=a {2}count=2\n$/);
+  });
+
+  it.each(["null", "5", '"words"', "no JSON"])("a line that a program has printed by itself stays as it is: %s", (line) => {
+    expect(forPeople(line)).toBe(`${line}\n`);
   });
 
   it("names the plugin that speaks", () => {

@@ -150,6 +150,8 @@ export function forPeople(line: string, dated = false): string {
   } catch {
     return `${cleaned(line.trimEnd())}\n`;
   }
+  // A line that a program has printed by itself may be JSON, too.
+  if (typeof parsed !== "object" || parsed === null) return `${cleaned(line.trimEnd())}\n`;
   const { level = 30, time = 0, plugin, name, msg, err, ...facts } = parsed;
   const message = err?.message !== undefined && msg?.includes(err.message) ? undefined : err?.message;
   const rest = Object.entries(facts).map(([fact, value]) => `${fact}=${typeof value === "string" ? value : JSON.stringify(value)}`);

@@ -39,7 +39,7 @@ export default definePlugin({
   },
 });`,
       );
-    write('ctx.log.info("first " + ctx.config.word);');
+    write('for (const printed of [null, 5, "words"]) console.error(JSON.stringify(printed)); ctx.log.info("first " + ctx.config.word);');
     const child = spawn(process.execPath, [join(ROOT, "cli/bin/svc.cjs"), "plugin", "dev", "./acme", "--contract"], {
       cwd: folder,
       env: { ...process.env, SVC_CONFIG: "" },
