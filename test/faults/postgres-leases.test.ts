@@ -8,6 +8,7 @@ import { type BotApi, FRIEND, startBotApi } from "../../plugins/channels/botmsg/
 import botmsg from "../../plugins/channels/botmsg/index.ts";
 import { openPostgres, type PostgresStore } from "../../plugins/stores/postgres/open.ts";
 import { drainNode } from "../../plugins/stores/postgres/status.ts";
+import { freePort } from "../kit/free-port.ts";
 import { configOf, type Running, runKernel } from "../kit/kernel.ts";
 import { NO_POSTGRES, startPostgres, type TestServer } from "../kit/postgres.ts";
 import { startTcpProxy, type TcpProxy } from "../kit/tcp-proxy.ts";
@@ -38,8 +39,8 @@ interface Member {
 }
 
 /** One of several daemons on a schema, behind a proxy of its own. */
-async function enter(at: At, name: string): Promise<Member> {
-  const proxy = await startTcpProxy(() => server.port);
+async function enter(at: At, name: string, port = () => server.port): Promise<Member> {
+  const proxy = await startTcpProxy(port);
   undo.push(() => proxy.close());
   const folder = mkdtempSync(join(tmpdir(), "svc-lease-"));
   undo.push(() => rmSync(folder, { recursive: true, force: true }));
@@ -171,6 +172,37 @@ describe.skipIf(NO_POSTGRES !== undefined)("leases of several daemons on one Pos
       ).not.toBe(true);
     expect((await three.store.nodes()).filter(({ state }) => state !== "alive")).toEqual([]);
     expect(failures).toEqual([]);
+  });
+
+  it("FAULT-11 a way to the server that was closed for longer than a lease has no daemon declared dead either, and one that is gone is taken over", async () => {
+    const at = server.schema();
+    let away = false;
+    const nowhere = await freePort();
+    const joined = async (name: string) => enter(at, name, () => (away ? nowhere : server.port));
+    const [one, two] = [await joined("n1"), await joined("n2")];
+    await leaseOf(one).lease("leader", 7_000);
+    const failures: Error[] = [];
+    one.store.onFailure((error) => failures.push(error));
+    away = true;
+    for (const { proxy } of [one, two]) proxy.cut();
+    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    away = false;
+    const work = two.store.work("core");
+    for (const end = performance.now() + 4_000; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) {
+      expect(
+        (
+          await leaseOf(two)
+            .lease("leader", 7_000)
+            .catch(() => undefined)
+        )?.held,
+      ).not.toBe(true);
+      await work.sweep().catch(() => {});
+    }
+    expect((await two.store.nodes()).map(({ state }) => state)).toEqual(["alive", "alive"]);
+    expect(failures).toEqual([]);
+    // One that is really gone is taken over all the same.
+    one.proxy.partition(true);
+    await until("the take-over", async () => (await leaseOf(two).lease("leader", 7_000)).held);
   });
 
   it("svc node drain: the daemon of that name hears of it at its next beat, once", async () => {

@@ -255,13 +255,14 @@ END $$;
 
 DROP FUNCTION IF EXISTS {s}.take_lease(bigint, text, uuid);
 -- Whether the name is this boot's now, else who has it. It is kept until it is given back or the lease of its boot has run out, which is dead then.
-CREATE OR REPLACE FUNCTION {s}.ask_lease(me bigint, of_name text, of_token uuid) RETURNS TABLE (held boolean, holder text) LANGUAGE plpgsql
+-- \`judges\`: a holder whose lease has run out is dead.
+CREATE OR REPLACE FUNCTION {s}.ask_lease(me bigint, of_name text, of_token uuid, judges boolean) RETURNS TABLE (held boolean, holder text) LANGUAGE plpgsql
 SET search_path = {s}, pg_temp AS $$
 BEGIN
   held := false;
   IF NOT EXISTS (SELECT 1 FROM node WHERE boot = me AND alive) THEN RETURN NEXT; RETURN; END IF;
   UPDATE node SET alive = false WHERE alive AND lease_until < clock_timestamp() AND boot = (SELECT boot FROM lease WHERE name = of_name) AND boot <> me
-    AND is_up_long_enough(${LEASE_MS});
+    AND judges AND is_up_long_enough(${LEASE_MS});
   INSERT INTO lease AS was (name, boot, token) VALUES (of_name, me, of_token)
     ON CONFLICT (name) DO UPDATE SET boot = excluded.boot, token = excluded.token
     WHERE was.boot = me OR NOT EXISTS (SELECT 1 FROM node WHERE node.boot = was.boot AND node.alive);

@@ -1,5 +1,5 @@
 import type { Op, StoreWork, WorkAgent, WorkBlocked, WorkClaim, WorkEntry } from "@svc/sdk";
-import { LEASE_MS } from "./node.ts";
+import { LEASE_MS, type Node } from "./node.ts";
 import type { Server } from "./server.ts";
 import { storeError } from "./server-error.ts";
 import { readText, storedKey, storedText } from "./text.ts";
@@ -28,7 +28,8 @@ export function lanesToLock(sets: readonly (readonly unknown[])[]): readonly str
 }
 
 /** Lanes as rows. `late` makes an operation of their owner what the server takes. What changes a lane goes in the order of all writes; claims go beside it. */
-export function storedWork(server: Server, writer: Writer, boot: number, late: (op: Op) => LateWrite): StoreWork {
+export function storedWork(server: Server, writer: Writer, node: Pick<Node, "boot" | "judges">, late: (op: Op) => LateWrite): StoreWork {
+  const { boot } = node;
   const query = async <Row extends object>(sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> => {
     try {
       return await server.query<Row>(sql, values);
@@ -71,7 +72,7 @@ export function storedWork(server: Server, writer: Writer, boot: number, late: (
       const [row] = await query<{ claims: readonly ClaimRow[] }>("SELECT {s}.lanes_held($1) AS claims", [boot]);
       return (row?.claims ?? []).map(claimOf);
     },
-    sweep: async () => (await query<{ n: number }>("SELECT {s}.sweep_lanes($1) AS n", [LEASE_MS]))[0]?.n ?? 0,
+    sweep: async () => (node.judges ? ((await query<{ n: number }>("SELECT {s}.sweep_lanes($1) AS n", [LEASE_MS]))[0]?.n ?? 0) : 0),
     agents: async () => (await query<{ agent: string }>("SELECT DISTINCT agent FROM {s}.lane WHERE state = 'ready'")).map(({ agent }) => readText(agent)),
     async waiting() {
       const sql = `SELECT i.id FROM {s}.lane_item i JOIN {s}.lane l ON l.key = i.lane WHERE NOT i.taken OR l.state = 'ready'

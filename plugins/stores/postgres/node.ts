@@ -51,6 +51,8 @@ export class Node {
   #beaten = { even: performance.now(), wall: Date.now() };
   #silence: NodeJS.Timeout | undefined;
   #beating = false;
+  /** From when on it may declare others dead, by the clock that runs evenly. */
+  #judgesFrom = 0;
   /** The server's time, as the last beat heard it, and when that was by the clock that runs evenly. */
   #heard: { readonly at: number; readonly even: number } | undefined;
   #ended = false;
@@ -103,7 +105,8 @@ export class Node {
   /** As `Store.lease`, by a name that no other owner uses. It ends with the daemon's own lease, whatever `ms` was asked for. */
   async lease(name: string): Promise<Lease> {
     const token = randomUUID();
-    const ask = this.#server.query<{ held: boolean; holder: string | null }>("SELECT * FROM {s}.ask_lease($1, $2, $3)", [this.boot, name, token]);
+    const values = [this.boot, name, token, this.judges];
+    const ask = this.#server.query<{ held: boolean; holder: string | null }>("SELECT * FROM {s}.ask_lease($1, $2, $3, $4)", values);
     const [asked] = await ask.catch((error) => {
       // It may be granted, and nobody here knows.
       if (!isUndone(error)) this.#owed.add(token);
@@ -184,6 +187,8 @@ export class Node {
         this.#stop("another daemon took over");
         this.#told.dead();
       } else {
+        // Others may not have reached the server either: they get the time for a beat.
+        if (sent.even - this.#beaten.even > SILENT_MS) this.#judgesFrom = even + LEASE_MS;
         this.#beaten = sent;
         this.#listen();
         if (this.#owed.size > 0) this.#giveBack().catch(() => {});
@@ -204,6 +209,11 @@ export class Node {
   /** Unix milliseconds by the server's clock, on which all its daemons agree; by the own clock until the first beat is answered. */
   time(): number {
     return this.#heard === undefined ? Date.now() : this.#heard.at + performance.now() - this.#heard.even;
+  }
+
+  /** Whether a daemon whose lease has run out is dead: not if the server itself was away, or the way to it, just now. */
+  get judges(): boolean {
+    return !this.silent && performance.now() >= this.#judgesFrom;
   }
 
   /** Another daemon may be given what this one has from 7 s after that beat on: it stops 2 s earlier. */

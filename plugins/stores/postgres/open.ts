@@ -150,7 +150,7 @@ export async function openPostgres({ folder, log, clock, name, shared = false, l
   return {
     scope,
     boot: node.boot,
-    work: (owner) => storedWork(server, writer, node.boot, (op) => late(owner, op)),
+    work: (owner) => storedWork(server, writer, node, (op) => late(owner, op)),
     async reclaim(name) {
       await writer.step(async () => void (await server.query("SELECT {s}.reclaim($1, $2)", [node.boot, name])));
     },
