@@ -48,6 +48,7 @@ export interface EventPage {
 
 /** Capability `events`. Listeners end with the plugin. A listener that throws is counted against its plugin and does not disturb the others. */
 export interface Events {
+  /** Throws `SVC_EVENT_INVALID` for an event without kind, type and summary, or without a JSON form (a cycle, a BigInt). */
   publish(event: Publication): Envelope;
   /**
    * Receives every envelope, or those of one `type`. Returns the function that unsubscribes. `siblings`: also events of other daemons on the same

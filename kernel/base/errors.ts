@@ -184,6 +184,7 @@ export const ERRORS = {
   SVC_OUTBOX_FULL: [503, "{limit} deliveries on {channel} wait already; send again when the channel is back, see svc channel list."],
   SVC_TIME_INVALID: [400, "'{time}' is no time; give a Date or Unix milliseconds."],
   SVC_EVENT_RESERVED: [500, "Plugin {plugin} publishes an event of the type '{type}', which only the daemon publishes; choose a type of its own."],
+  SVC_EVENT_INVALID: [500, "Plugin {plugin} publishes an event '{type}' that is not told: {reason}."],
   SVC_EVENT_FOREIGN: [400, "What another machine sent is no event: {reason}."],
   SVC_EVENT_LOOP: [500, "Listeners answer events with events without end; the event '{type}' that a listener published was not told."],
   SVC_CRON_INVALID: [400, "The schedule '{expression}' cannot be used: {reason}."],

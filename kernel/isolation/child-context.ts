@@ -16,6 +16,7 @@ import {
   tierFailure,
 } from "@svc/sdk";
 import { buildContext, type CapabilitySources, type RequireCapability, sourceOf } from "@svc/sdk/host";
+import { publishable } from "../base/publishable.ts";
 import { type ChildCalls, createChildCalls } from "./child-calls.ts";
 import { remoteFetch } from "./child-fetch.ts";
 import { remoteFiles } from "./child-files.ts";
@@ -132,7 +133,8 @@ export function createChildContext(facts: ContextFacts, peer: RpcPeer, loaded: P
 
 function remoteEvents({ id, node }: ContextFacts, { notify, keep }: ChildCalls): Events {
   return {
-    publish(event) {
+    publish(given) {
+      const event = publishable(id, given);
       notify("events.publish", { event });
       return published(id, { ...event, node: node.id, at: new Date().toISOString() });
     },

@@ -115,7 +115,7 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
     channel: (n, { state, reason }) => deps.channel(n, state === "ready" ? "ready" : "down", String(reason ?? "").slice(0, 500)),
     withdraw: (n) => deps.withdraw(n),
     stray: (_n, { error }) => deps.stray(error),
-    "events.publish": (_n, { event }) => void ctx.events.publish(publication(event)),
+    "events.publish": (_n, { event }) => void ctx.events.publish(event as Publication),
     "events.subscribe": (n, { type, siblings }) =>
       keep(
         n,
@@ -276,13 +276,6 @@ function createSurroundings({ ctx, capabilities, peer }: ProcessApiDeps) {
     },
     clear: () => begun.clear(),
   };
-}
-
-/** Listeners of other plugins take these for granted. */
-function publication(event: unknown): Publication {
-  const { kind, type, summary } = (event ?? {}) as Record<string, unknown>;
-  if ([kind, type, summary].every((member) => typeof member === "string")) return event as Publication;
-  throw new Error("an event needs kind, type and summary");
 }
 
 function remember<K, V>(map: Map<K, V>, key: K, value: V): void {

@@ -2,6 +2,7 @@ import type { Events } from "@svc/sdk";
 import { fail } from "../../base/errors.ts";
 import { peerEnvelope } from "../../base/peer-envelope.ts";
 import { isPromise } from "../../base/promise.ts";
+import { publishable } from "../../base/publishable.ts";
 import type { Bus } from "../bus/bus.ts";
 import { inScope } from "./call.ts";
 import { onDispose, type Scope } from "./scope.ts";
@@ -17,7 +18,8 @@ export function scopedEvents(
   need: (permission: "events:peers") => void,
 ): Events {
   return {
-    publish(event) {
+    publish(given) {
+      const event = publishable(scope.id, given);
       if (OWN_TYPES.test(event.type) || event.id?.startsWith("evt_")) throw fail("SVC_EVENT_RESERVED", { plugin: scope.id, type: event.type });
       return bus.publish(event, scope.id);
     },

@@ -1,0 +1,19 @@
+import type { Publication } from "@svc/sdk";
+import { reasonOf } from "@svc/sdk";
+import { fail } from "./errors.ts";
+
+/**
+ * Returns a plugin's event. Throws `SVC_EVENT_INVALID` for one without the members that listeners take for granted, and for one without a JSON form:
+ * every reader of the recent events would fail with it.
+ */
+export function publishable(plugin: string, event: unknown): Publication {
+  const { kind, type, summary } = (event ?? {}) as Record<string, unknown>;
+  const invalid = (reason: string) => fail("SVC_EVENT_INVALID", { plugin, type: typeof type === "string" ? type : "", reason });
+  if (![kind, type, summary].every((member) => typeof member === "string")) throw invalid("it needs kind, type and summary, each a string");
+  try {
+    JSON.stringify(event);
+  } catch (error) {
+    throw invalid(`it cannot be written as JSON (${reasonOf(error).split("\n")[0]})`);
+  }
+  return event as Publication;
+}
