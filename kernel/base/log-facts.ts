@@ -81,3 +81,22 @@ function composite(value: object, depth: number, budget: { left: number }): unkn
 }
 
 const shortened = (text: string): string => (text.length > 4_000 ? `${text.slice(0, 4_000)}${CUT}` : text);
+
+/** Causes of causes; a chain may be a ring. */
+const DEEPEST_CAUSE = 5;
+/** Characters of an error's message; vendors put whole answers into theirs. */
+const LONGEST_ERROR = 8_000;
+
+/** Returns an error as plain data, without the request or response objects that vendors hang on theirs. */
+export function describeError(error: unknown, depth: unknown = 0): unknown {
+  if (!(error instanceof Error)) return error;
+  const { code } = error as { code?: unknown };
+  const level = typeof depth === "number" ? depth : 0;
+  return {
+    type: error.name,
+    message: error.message.slice(0, LONGEST_ERROR),
+    ...(code === undefined ? {} : { code }),
+    stack: error.stack?.slice(0, 2 * LONGEST_ERROR),
+    ...(error.cause === undefined || level >= DEEPEST_CAUSE ? {} : { cause: describeError(error.cause, level + 1) }),
+  };
+}

@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import type { Writable } from "node:stream";
 import type { Log } from "@svc/sdk";
 import { CONTROLS } from "./control-characters.ts";
+import { describeError } from "./log-facts.ts";
 import { type LogLimits, openLogFile, readLogLimits, writeLine } from "./log-file.ts";
 
 /** The kernel's log, and one child for each room and plugin. */
@@ -112,25 +113,6 @@ function wrap(logger: PinoLogger, reopen: () => void): RootLog {
     error: write("error"),
     reopen,
     child: (id) => wrap(logger.child({ plugin: id }), reopen),
-  };
-}
-
-/** Causes of causes; a chain may be a ring. */
-const DEEPEST_CAUSE = 5;
-/** Characters of an error's message; vendors put whole answers into theirs. */
-const LONGEST_ERROR = 8_000;
-
-/** An error without the request or response objects that vendors hang on theirs. */
-function describeError(error: unknown, depth: unknown = 0): unknown {
-  if (!(error instanceof Error)) return error;
-  const { code } = error as { code?: unknown };
-  const level = typeof depth === "number" ? depth : 0;
-  return {
-    type: error.name,
-    message: error.message.slice(0, LONGEST_ERROR),
-    ...(code === undefined ? {} : { code }),
-    stack: error.stack?.slice(0, 2 * LONGEST_ERROR),
-    ...(error.cause === undefined || level >= DEEPEST_CAUSE ? {} : { cause: describeError(error.cause, level + 1) }),
   };
 }
 

@@ -7,6 +7,7 @@ import {
   type Capability,
   type Envelope,
   type Events,
+  type Log,
   type ModelEvent,
   type Models,
   type PluginContext,
@@ -16,6 +17,7 @@ import {
   tierFailure,
 } from "@svc/sdk";
 import { buildContext, type CapabilitySources, type RequireCapability, sourceOf } from "@svc/sdk/host";
+import { describeError, pluginLog } from "../base/log-facts.ts";
 import { publishable } from "../base/publishable.ts";
 import { type ChildCalls, createChildCalls } from "./child-calls.ts";
 import { remoteFetch } from "./child-fetch.ts";
@@ -63,7 +65,7 @@ export function createChildContext(facts: ContextFacts, peer: RpcPeer, loaded: P
   const { id, config, node, own = [] } = facts;
   const abort = new AbortController();
   const calls = createChildCalls(peer);
-  const { ask, notify } = calls;
+  const { ask } = calls;
   let mirrored: Mirror = {};
   const { render, schedule } = loaded;
   const crossing: CapabilitySources = {
@@ -83,7 +85,7 @@ export function createChildContext(facts: ContextFacts, peer: RpcPeer, loaded: P
         ask<ActionEnvelope>("actions.run", { name, input, call }, signal),
     }),
     events: () => remoteEvents(facts, calls),
-    store: () => remoteStore(calls, abort.signal, { warn: log("warn") }),
+    store: () => remoteStore(calls, abort.signal, log),
     files: () => remoteFiles(id, own, calls),
     fetch: () => remoteFetch(ask, peer),
     sockets: () => remoteSockets(peer),
@@ -105,13 +107,12 @@ export function createChildContext(facts: ContextFacts, peer: RpcPeer, loaded: P
     ...(render === undefined ? {} : { render: () => render }),
     ...(schedule === undefined ? {} : { jobs: () => remoteJobs(calls, schedule) }),
   };
-  const log = (level: string) => (given: object | string, text?: string) =>
-    notify("log", { level, facts: given instanceof Error ? { err: { message: given.message } } : given, ...(text === undefined ? {} : { text }) });
+  const log = remoteLog(calls);
   const context = buildContext<never>({
     id,
     config: config as never,
     node,
-    log: { debug: log("debug"), info: log("info"), warn: log("warn"), error: log("error") },
+    log,
     signal: abort.signal,
     hooks: register.hooks,
     provide: register.provide,
@@ -129,6 +130,14 @@ export function createChildContext(facts: ContextFacts, peer: RpcPeer, loaded: P
     },
     callBack: calls.callBack,
   };
+}
+
+/** Lines cross as plain data: an error would arrive as `{}`, and a line with a cycle or a BigInt not at all. */
+function remoteLog({ notify }: ChildCalls): Log {
+  const plain = (facts: object | string) => (typeof facts === "object" && "err" in facts ? { ...facts, err: describeError(facts.err) } : facts);
+  const write = (level: keyof Log) => (facts: object | string, text?: string) =>
+    notify("log", { level, facts: plain(facts), ...(text === undefined ? {} : { text }) });
+  return pluginLog({ debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") });
 }
 
 function remoteEvents({ id, node }: ContextFacts, { notify, keep }: ChildCalls): Events {
