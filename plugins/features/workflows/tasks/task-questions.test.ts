@@ -14,6 +14,7 @@ const LOG = Object.fromEntries(["debug", "info", "warn", "error"].map((level) =>
 /** Approvals that keep questions by key, as the service does. */
 function createApprovals() {
   const asked: (ApprovalQuestion & { readonly id: string; state: string })[] = [];
+  const lists = { count: 0 };
   let hear: (decision: ApprovalDecision) => Promise<void> = async () => {};
   const service = {
     async ask(question: ApprovalQuestion) {
@@ -22,7 +23,15 @@ function createApprovals() {
       asked.push({ ...question, id: `q${asked.length}`, state: "open" });
       return { id: `q${asked.length - 1}` };
     },
-    list: async () => asked.filter(({ state }) => state === "open") as unknown as Approval[],
+    get: async (id: string) => asked.find((one) => one.id === id) as unknown as Approval,
+    // The newest ones, as many as are asked for.
+    async list({ limit = 100 } = {}) {
+      lists.count += 1;
+      return asked
+        .filter(({ state }) => state === "open")
+        .toReversed()
+        .slice(0, limit) as unknown as Approval[];
+    },
     async withdraw(id: string) {
       const met = asked.find((one) => one.id === id && one.state === "open");
       if (met !== undefined) met.state = "withdrawn";
@@ -37,6 +46,7 @@ function createApprovals() {
   return {
     service: service as unknown as Approvals,
     asked,
+    lists,
     decide: (id: string, decision: Partial<ApprovalDecision>) => {
       const met = asked.find((one) => one.id === id);
       if (met !== undefined) met.state = decision.state ?? "approved";
@@ -127,6 +137,29 @@ it("a question that expires is asked again while its task is open, and one of a 
   questions.closed("ut_1", "over");
   await vi.waitFor(() => expect(open()).toEqual([]));
   expect(approvals.asked).toHaveLength(2);
+});
+
+it("a question is taken back without a look at all others, and those that are too many for one list are, too", async () => {
+  const { questions, approvals, add, open, store, rows } = await world();
+  await questions.reconcile();
+  for (const id of ["ut_1", "ut_2"]) await add(id);
+  for (const id of ["ut_1", "ut_2"]) questions.opened(id);
+  await vi.waitFor(() => expect(open()).toHaveLength(2));
+  const { count } = approvals.lists;
+  questions.closed("ut_1", "over");
+  await vi.waitFor(() => expect(open().map(({ key }) => key)).toEqual(["ut_2"]));
+  await approvals.decide("q1", { choice: "approve" });
+  questions.closed("ut_2", "answered");
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(approvals.lists.count - count).toBe(0);
+
+  const doc = (await rows.collection.get("ut_2"))?.value as TaskRow;
+  await store.commit([put(TASKS, "ut_2", { ...doc, state: "completed" })]);
+  const ask = (key: string) => approvals.service.ask({ kind: "workflow-task", title: "x", digest: "d", requestedBy: "w", key });
+  for (let at = 0; at < 2_100; at += 1) await ask(`ut_gone${at}`);
+  const later = createTaskQuestions({ services: { get: () => approvals.service, list: () => [] } as never, log: LOG }, rows, (async () => ({})) as never);
+  await later.reconcile();
+  expect(open()).toEqual([]);
 });
 
 it("a start asks what a stop left unasked, takes back what was done elsewhere, and asks nothing twice", async () => {

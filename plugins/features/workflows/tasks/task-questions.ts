@@ -19,6 +19,8 @@ export interface TaskQuestions {
 
 const KIND = "workflow-task";
 const PAGE = 200;
+/** As many questions as are listed at once. */
+const MOST = 1_000;
 /** A task without an end is asked about as long as the settings of approvals allow. */
 const LONGEST_MS = 365 * 86_400_000;
 /** A form may be longer than what people can be asked with. */
@@ -33,6 +35,8 @@ export function createTaskQuestions(
   submit: Tasks["submit"],
 ): TaskQuestions {
   let heard: Approvals | undefined;
+  /** The newest question of each open task, as far as it is known here: looking for it in all that are open costs as many reads. */
+  const questions = new Map<string, string>();
   /** Questions and withdrawals in order: a question must not be asked after its end. */
   let last: Promise<void> = Promise.resolve();
 
@@ -50,7 +54,7 @@ export function createTaskQuestions(
     if (row.state !== "open") return;
     const { id, title, workflowId, expiresAt, form, step } = row;
     const field = buttonField(form.fields);
-    await approvals.ask({
+    const asked = await approvals.ask({
       kind: KIND,
       title: `${title} (${workflowId})`,
       detail: detailOf(row, field),
@@ -60,10 +64,18 @@ export function createTaskQuestions(
       expiresMs: expiresAt === undefined ? LONGEST_MS : Math.max(1, expiresAt - Date.now()),
       key,
     });
+    questions.set(id, asked.id);
   }
 
   async function withdraw(approvals: Approvals, taskId: string, words: string): Promise<void> {
-    for (const { id, key } of await approvals.list({ open: true, kind: KIND, limit: 1_000 })) if (taskOf(key) === taskId) await approvals.withdraw(id, words);
+    const known = questions.get(taskId);
+    questions.delete(taskId);
+    if (known !== undefined) {
+      if (await approvals.withdraw(known, words)) return;
+      const { state } = (await approvals.get(known)) ?? {};
+      if (state === "approved" || state === "rejected") return;
+    }
+    for (const { id, key } of await approvals.list({ open: true, kind: KIND, limit: MOST })) if (taskOf(key) === taskId) await approvals.withdraw(id, words);
   }
 
   async function hear({ key, state, choice, by, surface, at }: ApprovalDecision): Promise<void> {
@@ -105,10 +117,21 @@ export function createTaskQuestions(
       heard = approvals;
       approvals.onDecided(KIND, hear);
       const asked = new Set<string>();
-      for (const { id, key } of await approvals.list({ open: true, kind: KIND, limit: 1_000 })) {
-        const row = await rowOf(taskOf(key) ?? "");
-        if (row?.state === "open") asked.add(row.id);
-        else await approvals.withdraw(id, row === undefined ? "the task is gone" : `the task is ${row.state}`);
+      // What is taken back makes room for older ones.
+      const seen = new Set<string>();
+      for (let more = true; more; ) {
+        const open = await approvals.list({ open: true, kind: KIND, limit: MOST });
+        const fresh = open.filter(({ id }) => !seen.has(id));
+        for (const { id, key } of fresh) {
+          seen.add(id);
+          const row = await rowOf(taskOf(key) ?? "");
+          if (row?.state !== "open") await approvals.withdraw(id, row === undefined ? "the task is gone" : `the task is ${row.state}`);
+          else if (!asked.has(row.id)) {
+            asked.add(row.id);
+            questions.set(row.id, id);
+          }
+        }
+        more = open.length === MOST && fresh.length > 0;
       }
       for (let after: string | undefined; ; ) {
         const page = await collection.list({ where: { state: "open" }, limit: PAGE, ...(after === undefined ? {} : { after }) });
