@@ -3,6 +3,7 @@ import { createFakeContext, createFakeTasks, createMemoryStore, serviceContract 
 import { describe, expect, it, vi } from "vitest";
 import approvals from "./index.ts";
 import type { ApprovalSettings } from "./settings.ts";
+import { createWithheldQuestions } from "./withheld.ts";
 import { digestText, questionText } from "./words.ts";
 
 const SETTINGS: ApprovalSettings = {
@@ -172,6 +173,18 @@ it("an answer that is given at another daemon reaches the run that waits within 
   const [look] = first.ctx.registered.jobs.filter(({ kind, ms }) => kind === "every" && ms === 1_000);
   await look?.run(new Date());
   expect(await Promise.race([answer, "still waits"])).toMatchObject({ state: "approved", by: "Ann" });
+});
+
+it("the question about a delivery that was released elsewhere is found by its key, and not among those that are listed", async () => {
+  const withdrawn: string[] = [];
+  const questions = {
+    list: () => Promise.reject(new Error("of many only the newest thousand are listed")),
+    keyed: async (key: string) => (key === "delivery:d1" ? { id: "q1" } : undefined),
+    withdraw: async (id: string) => withdrawn.push(id) > 0,
+  };
+  const withheld = createWithheldQuestions({ tasks: createFakeTasks(), log: {} as never }, questions as never);
+  for (const delivery of ["d1", "d2"]) await withheld.decidedElsewhere({ data: { delivery } } as never);
+  expect(withdrawn).toEqual(["q1"]);
 });
 
 it("a default expiry above the maximum is told", () => {

@@ -17,7 +17,7 @@ export interface QuestionDeps {
 }
 
 /** Stored questions, and the operations on them. */
-export interface Questions extends Omit<Approvals, "onDecided" | "list">, Omit<QuestionStore, "add" | "keyed"> {
+export interface Questions extends Omit<Approvals, "onDecided" | "list">, Omit<QuestionStore, "add"> {
   recheck(): Promise<void>;
 }
 

@@ -52,8 +52,7 @@ export function createWithheldQuestions({ tasks, log }: Pick<PluginContext, "tas
       }
     },
     async decidedElsewhere({ data }) {
-      const open = await questions.list({ open: true, kind: DELIVERY, limit: 1000 });
-      const question = open.find(({ key }) => key === keyOf(String(data?.delivery)));
+      const question = await questions.keyed(keyOf(String(data?.delivery)));
       if (question !== undefined) await questions.withdraw(question.id, "it was decided elsewhere");
     },
     async carryOut({ id, key = "", state }) {
