@@ -73,7 +73,7 @@ async function questionOf(
   job: PendingJob,
   key: string,
 ): Promise<Parameters<Approvals["ask"]>[0]> {
-  const { approval, agent, schedule, timezone, prompt, command, autonomy, model, notify } = job;
+  const { approval, agent, schedule, timezone, prompt, command, workflow, autonomy, model, notify } = job;
   const times = (await ctx.jobs.next(schedule, timezone, { count: 2 })).map((time) =>
     time.toLocaleString("en-GB", { timeZone: timezone, dateStyle: "medium", timeStyle: "short" }),
   );
@@ -85,7 +85,7 @@ async function questionOf(
     detail: [
       `When: ${schedule} (${timezone})${times.length === 0 ? "" : `, next ${times.join(" and ")}`}`,
       `Agent: ${agent}${model === undefined ? "" : `, model ${model}`}${autonomy === undefined ? "" : `, autonomy ${autonomy}`}`,
-      command === undefined ? `Prompt: ${prompt}` : `Command, run as the daemon's user: ${command}`,
+      workflow !== undefined ? `Workflow: ${workflow}` : command === undefined ? `Prompt: ${prompt}` : `Command, run as the daemon's user: ${command}`,
       ...(notify === undefined ? [] : [`Messages to: ${notify.channel} ${notify.chatId}`]),
     ].join("\n"),
     digest: await approvals.digest(actionOf(id, job)),

@@ -1,4 +1,5 @@
 import type { CliHost, CommandGroup, MissedMinutes } from "@svc/sdk";
+import { workOf } from "./job-changes.ts";
 import type { JobView } from "./overview.ts";
 import type { Run } from "./runs.ts";
 
@@ -61,18 +62,17 @@ function stateOf({ enabled, approval, running, turnedOff, failures }: JobView): 
 }
 
 function lineOf(job: JobView): string {
-  const { id, schedule, timezone, agent, command, last, missed, next } = job;
-  const what = command === undefined ? `agent ${agent}` : "command";
+  const { id, schedule, timezone, last, missed, next } = job;
   const runs = `${next[0] === undefined ? "" : `  next ${next[0]}`}${last === undefined ? "" : `  last ${last.status} ${iso(last.at)}`}`;
   const lost = missed.at(-1);
-  return `${id}  ${schedule} ${timezone}  ${what}  ${stateOf(job)}${runs}${lost === undefined ? "" : `\n  missed ${spanWords(lost)}`}`;
+  return `${id}  ${schedule} ${timezone}  ${workOf(job)}  ${stateOf(job)}${runs}${lost === undefined ? "" : `\n  missed ${spanWords(lost)}`}`;
 }
 
 function describe(job: JobView): string {
-  const { prompt, command, next, missed, last, createdBy, notify, autonomy, model, onError } = job;
+  const { prompt, command, workflow, next, missed, last, createdBy, notify, autonomy, model, onError } = job;
   return [
     lineOf({ ...job, missed: [] }),
-    command === undefined ? `Prompt: ${prompt}` : `Command: ${command}`,
+    workflow !== undefined ? `Workflow: ${workflow}` : command === undefined ? `Prompt: ${prompt}` : `Command: ${command}`,
     autonomy && `Autonomy: ${autonomy}`,
     model && `Model: ${model}`,
     `On errors: ${[onError].flat().join(", ")}`,

@@ -15,6 +15,10 @@ export type WrittenJobs = Readonly<Record<string, WrittenJob>>;
 
 const TRIES = 8;
 
+/** What a job does, in two words. */
+export const workOf = ({ agent, command, workflow }: Pick<JobSettings, "agent" | "command" | "workflow">): string =>
+  workflow !== undefined ? `workflow ${workflow}` : command === undefined ? `agent ${agent}` : "command";
+
 /** The jobs of svc.json as they are written. */
 export async function readJobs(file: Pick<JobFile, "read">): Promise<WrittenJobs> {
   return jobsIn(await file.read());

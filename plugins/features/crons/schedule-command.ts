@@ -1,5 +1,5 @@
 import { type CliHost, type CommandGroup, type SettingsReport, svcError } from "@svc/sdk";
-import { addition, changeJobs, freeId, jobIn, readJobs, removal, switching, verdict, type WrittenJob } from "./job-changes.ts";
+import { addition, changeJobs, freeId, jobIn, readJobs, removal, switching, verdict, type WrittenJob, workOf } from "./job-changes.ts";
 import { fileOf } from "./job-file.ts";
 import { splitPhrase } from "./phrase.ts";
 import { inZone, understand } from "./understand.ts";
@@ -34,14 +34,15 @@ const group: CommandGroup = {
       summary: "Jobs as svc.json has them; svc cron list says how they went",
       async run(_args, _options, cli) {
         const jobs = await readJobs(fileOf(cli));
-        const rows = Object.entries(jobs).map(([id, { schedule, timezone = "UTC", enabled = true, approval, agent, command }]) => {
+        const rows = Object.entries(jobs).map(([id, job]) => {
+          const { schedule, timezone = "UTC", enabled = true, approval } = job;
           const state =
             approval === undefined
               ? enabled
                 ? "on"
                 : "off"
               : `${approval.action === "create" ? "" : `${enabled ? "on" : "off"}, `}${approval.action} waits for approval, asked by ${approval.requestedBy}`;
-          return `${id}  ${schedule} ${timezone}  ${command === undefined ? `agent ${agent}` : "command"}  ${state}`;
+          return `${id}  ${schedule} ${timezone}  ${workOf(job)}  ${state}`;
         });
         cli.print(
           rows.join("\n") || 'There are no jobs; add one with: svc schedule "every weekday at 9: <what to do>"',

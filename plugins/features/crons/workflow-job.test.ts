@@ -1,5 +1,7 @@
 import { svcError, type WorkflowStart } from "@svc/sdk";
 import { expect, it } from "vitest";
+import cron from "./cron-command.ts";
+import schedule from "./schedule-command.ts";
 import { type CronsSettings, checkCrons } from "./settings.ts";
 import { startWorkflow } from "./workflow-job.ts";
 
@@ -46,4 +48,24 @@ it("a job does one thing: a workflow beside a prompt or a command is refused", (
     });
   expect(check({})).toEqual([]);
   for (const more of [{ prompt: "hi" }, { command: "true" }]) expect(check(more)).toMatchObject([{ path: "j.workflow", severity: "error" }]);
+});
+
+it("a job with a workflow is shown with it, and not as one of its agent with an empty prompt", async () => {
+  const job = { id: "nightly", schedule: "0 3 * * *", timezone: "UTC", agent: "ada", workflow: "report", prompt: "", enabled: true };
+  const view = { ...job, onError: "log", fire: false, next: [], failures: 0, missed: [] };
+  const printed: string[] = [];
+  const cli = {
+    request: async () => ({ crons: [view] }),
+    readSettings: async () => ({ document: { crons: { nightly: job } }, revision: "r" }),
+    print: (text: string) => void printed.push(text),
+  };
+  const run = (group: typeof cron, name: string, args: string[]) => group.commands.find((one) => one.name === name)?.run(args, {}, cli as never);
+  await run(cron, "list", []);
+  await run(cron, "show", ["nightly"]);
+  await run(schedule, "list", []);
+  expect(printed).toEqual([
+    "nightly  0 3 * * * UTC  workflow report  on",
+    "nightly  0 3 * * * UTC  workflow report  on\nWorkflow: report\nOn errors: log",
+    "nightly  0 3 * * * UTC  workflow report  on",
+  ]);
 });
