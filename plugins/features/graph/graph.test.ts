@@ -1,6 +1,7 @@
 import { createFakeContext, createMemoryFiles } from "@svc/sdk/testing";
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { openGraphFolder } from "./graph-folder.ts";
 import { changeOf, changeText, type GraphChange, type GraphNode, nodeText, readChange, readNode } from "./graph-node.ts";
 import graph from "./index.ts";
 import { find, intentLayer } from "./retrieval.ts";
@@ -177,4 +178,21 @@ it("decisions are heard, too, where the plugin that asks people comes or is star
   services["approvals"] = asks("second");
   await look();
   expect(heard).toEqual(["first", "second"]);
+});
+
+it("a draft that nobody decided about in time says so, and one whose question was taken back stays", async () => {
+  const content = new Map<string, string | Uint8Array>();
+  const files = createMemoryFiles(content);
+  let hear = async (_decision: object) => {};
+  const approvals = { onDecided: (_kind: string, listener: typeof hear) => void (hear = listener) };
+  const config = { enabled: true, baseDir: ".svc/graph" } as never;
+  const ctx = createFakeContext(graph as never, { services: { approvals } as never, files, config });
+  await (graph.setup(ctx as never) as { start(): Promise<void> }).start();
+  const { id, digest } = await openGraphFolder(files, ".svc/graph").save(change("add", node("sales")));
+  const key = `graph:.svc/graph:${id}`;
+  const rejected = () => [...content].filter(([file]) => file.includes("_rejected")).map(([, text]) => String(text).split("\n")[0]);
+  await hear({ key, digest, state: "withdrawn" });
+  expect(rejected()).toEqual([]);
+  await hear({ key, digest, state: "expired" });
+  expect(rejected()).toEqual([expect.stringMatching(/: nobody decided in time$/)]);
 });

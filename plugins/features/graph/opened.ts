@@ -1,4 +1,4 @@
-import { type Approvals, codeOf, type PluginContext, reasonOf, type Turn, type TurnContext } from "@svc/sdk";
+import { type ApprovalDecision, type Approvals, codeOf, type PluginContext, reasonOf, type Turn, type TurnContext } from "@svc/sdk";
 import { type Drafted, detailOf, draftFrom } from "./drafting.ts";
 import { graphError } from "./graph-errors.ts";
 import { type BrokenFile, type Draft, type GraphFolder, openGraphFolder } from "./graph-folder.ts";
@@ -22,6 +22,8 @@ export interface Opened {
 }
 
 const KIND = "graph";
+/** As many questions as are listed at once. */
+const MOST_ASKED = 1_000;
 
 /** Opens the folder of `settings`. */
 export function openGraph(ctx: PluginContext<GraphSettings>, settings: () => GraphSettings): Opened {
@@ -51,14 +53,16 @@ export function openGraph(ctx: PluginContext<GraphSettings>, settings: () => Gra
     });
   }
 
-  async function decided(key: string | undefined, digest: string, approved: boolean): Promise<void> {
+  async function decided({ key, digest, state }: ApprovalDecision): Promise<void> {
+    // Taken back by us: the draft was decided about elsewhere.
+    if (state === "withdrawn") return;
     const drafts: readonly Draft[] = await folder().drafts();
     const draft = drafts.find((one) => keyOf(one.id) === key && one.digest === digest);
     // Decided elsewhere, or another draft by now.
     if (draft === undefined) return;
     try {
-      if (approved) await folder().promote(draft.id);
-      else await folder().reject(draft.id, "a person said no", new Date());
+      if (state === "approved") await folder().promote(draft.id);
+      else await folder().reject(draft.id, state === "expired" ? "nobody decided in time" : "a person said no", new Date());
     } catch (error) {
       if (codeOf(error) !== "SVC_GRAPH_CHANGE") throw error;
       ctx.log.warn({ draft: draft.id, reason: reasonOf(error) }, "an approved change of the intent graph cannot be made any more; its draft stays");
@@ -67,7 +71,7 @@ export function openGraph(ctx: PluginContext<GraphSettings>, settings: () => Gra
 
   const withdraw = async (id: string): Promise<void> => {
     const approvals = ctx.services.get("approvals");
-    const open = (await approvals?.list({ open: true, kind: KIND }))?.find(({ key }) => key === keyOf(id));
+    const open = (await approvals?.list({ open: true, kind: KIND, limit: MOST_ASKED }))?.find(({ key }) => key === keyOf(id));
     if (open !== undefined) await approvals?.withdraw(open.id, "the draft was decided about on the command line");
   };
 
@@ -129,7 +133,7 @@ export function openGraph(ctx: PluginContext<GraphSettings>, settings: () => Gra
     listen() {
       const approvals = ctx.services.get("approvals");
       if (approvals === undefined || approvals === heard) return;
-      approvals.onDecided(KIND, ({ key, digest, state }) => decided(key, digest, state === "approved"));
+      approvals.onDecided(KIND, decided);
       heard = approvals;
     },
   };
