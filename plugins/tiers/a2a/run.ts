@@ -76,7 +76,12 @@ function resultOf({ result, error }: RpcAnswer): Told {
 /** The answer as it grows. */
 class Answer {
   readonly #artifacts = new Map<string, string>();
+  /** The artifact that pieces are appended to while the answer goes on. */
+  #last: string | undefined;
   #streamed = "";
+  /** Everything so far was streamed, and nothing of it was replaced. */
+  #goesOn = true;
+  #chars = 0;
   #session: string | undefined;
   #state: Told["state"];
   #words: string | undefined;
@@ -84,7 +89,7 @@ class Answer {
 
   /** Differs once the server has told something new. */
   get progress(): string {
-    return JSON.stringify([this.#state, this.#words, this.#streamed.length]);
+    return JSON.stringify([this.#state, this.#words, this.#chars]);
   }
 
   get isOver(): boolean {
@@ -99,18 +104,34 @@ class Answer {
     }
     if (state !== undefined) [this.#state, this.#words] = [state, words];
     // A task as a whole that has no answer yet takes nothing back.
-    if (whole === true && pieces.length > 0) this.#artifacts.clear();
-    for (const piece of pieces) this.#place(piece);
-    const text = this.#text();
+    const more = whole === true && pieces.length > 0 ? this.#replace(pieces) : pieces.map((piece) => this.#place(piece)).join("");
     // Only what goes on can be streamed; what was replaced is told at the end.
-    if (text.length > this.#streamed.length && text.startsWith(this.#streamed)) {
-      yield { type: "text", text: text.slice(this.#streamed.length) };
-      this.#streamed = text;
-    }
+    if (!this.#goesOn || more === "") return;
+    this.#streamed += more;
+    yield { type: "text", text: more };
   }
 
-  #place({ artifact, text, append }: Piece): void {
-    this.#artifacts.set(artifact, append ? (this.#artifacts.get(artifact) ?? "") + text : text);
+  /** The answer anew. Returns what it says beyond the text that was streamed. */
+  #replace(pieces: readonly Piece[]): string {
+    this.#artifacts.clear();
+    for (const piece of pieces) this.#place(piece);
+    const text = this.#text();
+    this.#goesOn = text.startsWith(this.#streamed);
+    return text.slice(this.#streamed.length);
+  }
+
+  /** Returns what the piece adds at the end. Nothing of what is there is read again: pieces may be many and the answer long. */
+  #place({ artifact, text, append }: Piece): string {
+    const before = this.#artifacts.get(artifact);
+    this.#artifacts.set(artifact, append ? (before ?? "") + text : text);
+    this.#chars += text.length;
+    if (before === undefined) {
+      this.#last = artifact;
+      return this.#artifacts.size > 1 ? `\n\n${text}` : text;
+    }
+    this.#goesOn &&= artifact === this.#last && (append || text.startsWith(before));
+    if (append) return text;
+    return this.#goesOn ? text.slice(before.length) : "";
   }
 
   #text(): string {
