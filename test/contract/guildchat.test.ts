@@ -102,6 +102,19 @@ describe("sessions", () => {
     await vi.waitFor(() => expect(one.far.gateway.counts).toMatchObject({ identifies: 1, resumes: 1 }), PATIENCE);
   });
 
+  it("FAULT-35 a session is taken up after an outage also where no new one is left for today", async () => {
+    const one = await stage();
+    one.far.sessionsLeft = 0;
+    one.far.gateway.open = false;
+    one.far.gateway.cut();
+    await vi.waitFor(() => expect(one.far.gateway.counts.refused).toBe(1), PATIENCE);
+    one.far.gateway.open = true;
+    one.far.say({ place: one.direct.id, from: one.friend.id, text: "meanwhile" });
+    await vi.waitFor(() => expect(one.far.gateway.counts).toMatchObject({ identifies: 1, resumes: 1 }), PATIENCE);
+    await heard(one, 1);
+    expect(texts(one)).toEqual(["meanwhile"]);
+  });
+
   it("op 7 asks to come back: it does, to the same session", async () => {
     const one = await stage();
     one.far.gateway.askReconnect();

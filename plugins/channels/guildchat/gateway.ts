@@ -87,7 +87,8 @@ export function createGateway(deps: GatewayDeps): Gateway {
       url: string;
       session_start_limit?: { remaining?: number; reset_after?: number };
     }>({ path: "/gateway/bot", signal });
-    if (limit?.remaining === 0) {
+    // One that is taken up again is no new one.
+    if (limit?.remaining === 0 && session === undefined) {
       const pauseMs = Math.min(limit.reset_after ?? LONGEST_PAUSE_MS, 86_400_000);
       deps.away(`the platform takes no new session for ${Math.ceil(pauseMs / 60_000)} minutes: too many were begun`, 3);
       await sleep(pauseMs, signal);
