@@ -34,8 +34,8 @@ export interface DeliverEntryDeps {
 /** A pause up to this long is waited for in place; a longer one gives the entry back. */
 const SHORT_WAIT_MS = 3_000;
 /**
- * Number of backoff steps that each doubtful send in a row adds to the pause: 1, 16 and 256 s. One cut connection costs the reader a second, and a
- * platform that hangs gets some minutes to recover.
+ * Number of backoff steps that each doubtful send in a row adds to the pause: 1 s, then 16 s; the third one gives up. One cut connection costs the
+ * reader a second.
  */
 const DOUBT_STEP = 4;
 const MEDIA = "media";
