@@ -83,6 +83,11 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
   };
 }
 
+/** From now on the command does its work to the end, also where the reader of its output has gone (`svc ... | head`). */
+export function outliveReader(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners("error").on("error", () => {});
+}
+
 /** Removes terminal control characters and bidirectional overrides from foreign text; our own colours are added afterwards. */
 export const plain = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "");
 

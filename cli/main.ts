@@ -12,6 +12,8 @@ import { simpleLine } from "./simple-line.ts";
 export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = process.env): Promise<number> {
   // A closed pipe (`svc ... | head`) is not an error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failed));
+  // Words beside the work: where nobody reads them, or a full disk takes none, the work is done all the same, and the exit code tells.
+  process.stderr.on("error", () => {});
   const json = argv.includes("--json");
   // No process that this one starts has use for it.
   const { SVC_TOKEN: token } = env;
@@ -96,8 +98,6 @@ function report(error: unknown, json: boolean): number {
   const { code, message, exitCode } = (error ?? {}) as { code?: string; message?: string; exitCode?: number };
   if (code?.startsWith("commander.")) return exitCode === EXIT.ok ? EXIT.ok : reportUsage(code, message ?? "", json);
   const text = plain(message ?? String(error));
-  // A file on a full disk takes nothing: the exit code still tells.
-  process.stderr.on("error", () => {});
   process.stderr.write(json ? `${JSON.stringify({ error: text, ...(code === undefined ? {} : { code }) })}\n` : `svc: ${text}\n`);
   return exitCodeOf(error);
 }

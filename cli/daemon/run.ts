@@ -5,7 +5,7 @@ import { createKernel, type Kernel, lockHolder, unmarkLoading } from "@svc/kerne
 import { SDK_VERSION } from "@svc/sdk";
 import { requireRestored } from "../backup/half-restored.ts";
 import { besideUs } from "../catalog.ts";
-import { type Cli, DEFAULT_BIND } from "../cli.ts";
+import { type Cli, DEFAULT_BIND, outliveReader } from "../cli.ts";
 import { EXIT } from "../exit.ts";
 import { offlineCode } from "../kernel-code.ts";
 import type { DaemonNote } from "../own-daemon.ts";
@@ -25,7 +25,7 @@ export async function runDaemon(cli: Cli, options: { readonly lastGood: boolean;
   // Read now: later the terminal may be closed.
   const atTerminal = !background && process.stdin.isTTY === true;
   // A terminal, pipe or journal that has gone, or a full disk, must not end the daemon, as it ends another command, nor be a failure of the plugin that wrote.
-  for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners("error").on("error", () => {});
+  outliveReader();
   const restarting = new AbortController();
   const exit = guardExit();
   const unwatch = options.watchdog ? watchLoop(cli, { respawn: background, lastGood: options.lastGood }) : () => {};

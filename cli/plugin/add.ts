@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Observed, Pin } from "@svc/kernel";
 import { describeVerdict } from "../change.ts";
-import type { Cli } from "../cli.ts";
+import { type Cli, outliveReader } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { offlineCode } from "../kernel-code.ts";
 import { isAlive } from "../upgrade/mark.ts";
@@ -123,6 +123,8 @@ interface Earlier {
  * once they are known.
  */
 async function consent(cli: Cli, subject: Subject, options: Options, question: string, earlier?: Earlier): Promise<Observed> {
+  // What is asked about is shown before the work: a reader that has seen enough must not end it.
+  outliveReader();
   const declared = await declaredOf(subject);
   await requireOwnId(cli, subject, declared);
   const { isolated = false } = subject;

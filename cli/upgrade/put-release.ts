@@ -109,8 +109,6 @@ async function shielded(cli: Cli, work: () => Promise<void>): Promise<void> {
     if (signal !== "SIGHUP")
       cli.say("The upgrade goes on, so that a daemon runs at its end. What it waits for may be running work: svc daemon stop --now interrupts that.");
   };
-  // Of a terminal that has gone.
-  process.stderr.on("error", () => {});
   for (const signal of SIGNALS) process.on(signal, goOn);
   try {
     await work();
