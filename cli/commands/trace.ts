@@ -111,12 +111,8 @@ async function replay(cli: Cli, id: string | undefined, options: Readonly<Record
   const trace = await get(cli, id);
   if (trace.message === undefined || trace.message === "") throw fail("SVC_CLI_MISSING", { what: `whole message in trace ${id}`, next: "svc trace show" });
   const context = { channel: trace.channel, chatId: trace.chat, ...(trace.sender === undefined ? {} : { sender: trace.sender }) };
-  const result = (await cli.request("POST", "/task", { agent: trace.agent, message: trace.message, context })) as {
-    taskId: string;
-    ok: boolean;
-    reply: string;
-    error?: string;
-  };
+  const { runTask } = await import("../daemon/run-task.js");
+  const result = await runTask(cli, { agent: trace.agent, message: trace.message, context });
   cli.print(`Task ${result.taskId}:\n${result.ok ? result.reply : result.error}`, result);
   if (!result.ok) process.exitCode = 1;
 }

@@ -74,6 +74,16 @@ describe("what is handed over at the command line", () => {
       expect((await shell.ask<{ traces: Trace[] }>("/traces")).traces).toHaveLength(1);
     });
 
+  it("OPR-M7 svc trace replay waits over a kill -9 in mid-run, too", async () => {
+    const shell = await daemonWith({ local: { mode: "echo", delayMs: 1_500, chunks: 1 } });
+    const { taskId } = await shell.ask<{ taskId: string }>("/task", { agent: "echo", message: "slow words" });
+    const { done } = start(shell, "trace", "replay", taskId);
+    await running(shell);
+    process.kill(shell.pid(), "SIGKILL");
+    expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+    expect(await done).toMatchObject({ code: 0, out: expect.stringMatching(/^Task task_\w+:\nslow words/) });
+  });
+
   it("OPR-M7 a daemon that is stopped for good: the task's id and 75, so that a script does not take it for failed", async () => {
     const shell = await daemonWith(SLOW, { shutdown: { drainTimeoutSeconds: 0 } });
     const { done } = start(shell, "exec", "echo", "words");
