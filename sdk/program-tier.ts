@@ -60,7 +60,7 @@ export function isOwnServer(entry: unknown): boolean {
   const words = [command, ...(Array.isArray(args) ? args : [])].map((word) =>
     String(word)
       .replace(/^.*[/\\]/, "")
-      .replace(/\.(?:mjs|cmd)$/, ""),
+      .replace(/\.(?:[cm]js|cmd)$/, ""),
   );
   return words.some((word, at) => word === "svc" && words[at + 1] === "mcp");
 }
