@@ -8,6 +8,11 @@ const round = (value: unknown): unknown => {
 };
 
 describe("frames", () => {
+  it("carry the numbers that JSON turns into null: a limit of Infinity does not arrive as none", () => {
+    const value = { most: Number.POSITIVE_INFINITY, least: Number.NEGATIVE_INFINITY, none: Number.NaN, list: [1, Number.NaN] };
+    expect(round(value)).toEqual(value);
+  });
+
   it("carry JSON and bytes as they are, on one line", () => {
     for (const value of [undefined, null, 0, "", "line\nline\u2028", { a: [1, { b: null }] }, ["\u0000bytes"]]) expect(round(value)).toEqual(value);
     const bytes = new Uint8Array([0, 1, 254, 255]);

@@ -28,16 +28,18 @@ export const WINDOW = 64;
 
 /** No document of a person has a key that begins so. */
 const BYTES = "\u0000bytes";
-/** Patterns that need a closer look: bytes, and a key that changes an object's prototype, also with escaped letters. */
-const SPECIAL = /\\u0000bytes|__proto__|\\u00[2-7]/i;
+const NUMBER = "\u0000number";
+/** Patterns that need a closer look: bytes, numbers without a JSON form, and a key that changes an object's prototype, also with escaped letters. */
+const SPECIAL = /\\u0000(?:bytes|number)|__proto__|\\u00[2-7]/i;
 const LONGEST_WORDS = 4_000;
 const MOST_FACTS = 16;
 
-/** Serialises a frame to a line. Bytes become base64. Throws for values without a JSON form, such as cycles. */
+/** Serialises a frame to a line. Bytes become base64; NaN and the infinities, which JSON turns into null, their names. Throws for values without a JSON form, such as cycles. */
 export function writeFrame(frame: Frame): string {
   return JSON.stringify(frame, function (this: Record<string, unknown>, key, value) {
     // `JSON.stringify` has already called `toJSON` of a Buffer: read the original value.
     const given = this[key];
+    if (typeof given === "number" && !Number.isFinite(given)) return { [NUMBER]: String(given) };
     return given instanceof Uint8Array ? { [BYTES]: Buffer.from(given.buffer, given.byteOffset, given.byteLength).toString("base64") } : value;
   });
 }
@@ -60,7 +62,8 @@ function parse(line: string): Frame | null {
 
 function revive(key: string, value: unknown): unknown {
   if (key === "__proto__") return undefined;
-  const text = typeof value === "object" && value !== null ? (value as Record<string, unknown>)[BYTES] : undefined;
+  const { [BYTES]: text, [NUMBER]: number } = typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  if (typeof number === "string") return Number(number);
   return typeof text === "string" ? new Uint8Array(Buffer.from(text, "base64")) : value;
 }
 

@@ -11,6 +11,23 @@ import { scriptedTier } from "../kit/scripted.ts";
 const PATIENCE = { timeout: 20_000, interval: 20 };
 
 describe("what of the context an isolated plugin has", () => {
+  it("limits of Infinity read all there is, as in the daemon", async () => {
+    const { act } = await runIsolated([
+      {
+        name: "reader",
+        capabilities: ["store", "files"],
+        setup: action(
+          "reader.read",
+          `const things = ctx.store.collection("things"); await things.put("a", 1); const journal = ctx.store.journal("log"); await journal.append("x");
+           await ctx.files.own.write("f", "text");
+           return { list: (await things.list({ limit: Infinity })).length, read: (await journal.read(0, Infinity)).length, tail: (await journal.tail(Infinity)).length,
+             file: new TextDecoder().decode(await ctx.files.own.read("f", Infinity)) };`,
+        ),
+      },
+    ]);
+    expect(await act("reader.read")).toEqual({ list: 1, read: 1, tail: 1, file: "text" });
+  });
+
   it("its section, state that stays, its own folder, the agents, events, timers, tasks and rendering", async () => {
     const { act, events, kernel } = await runIsolated(
       [
