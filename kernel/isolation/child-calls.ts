@@ -16,7 +16,7 @@ export interface ChildCalls {
 
 /** Maximum number of concurrent calls to the daemon; more wait here. Calls that last as long as a task do not count. */
 const SIDE_BY_SIDE = 128;
-const LASTING: ReadonlySet<string> = new Set(["tasks.run", "tasks.result", "tasks.sent"]);
+const LASTING: ReadonlySet<string> = new Set(["tasks.run", "tasks.result"]);
 
 /** Calls over the wire of this process. */
 export function createChildCalls(peer: RpcPeer): ChildCalls {

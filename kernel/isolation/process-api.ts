@@ -1,6 +1,6 @@
 import { AsyncResource } from "node:async_hooks";
 import { type Capability, type Confined, type Message, onAbort, type PluginContext, type Publication, reasonOf } from "@svc/sdk";
-import type { Args, Origin } from "./frames.ts";
+import { type Args, type Origin, writeError } from "./frames.ts";
 import { HOST_API, writeLog } from "./host-api.ts";
 import type { IsolationLimits } from "./isolation-limits.ts";
 import { createOwnFiles } from "./own-files.ts";
@@ -36,7 +36,7 @@ export interface ProcessApiDeps {
   dropped(what: "lines" | "frames", count: number): void;
 }
 
-/** Timers and listeners that it may have; roots that it began, and deliveries whose end it may still ask for, of which older ones are forgotten. */
+/** Timers and listeners that it may have; roots that it began, of which older ones are forgotten. */
 const MOST_KEPT = 1_024;
 
 type FileArgs = { readonly roots?: readonly string[]; readonly path: string; readonly maxBytes: number; readonly data: string | Uint8Array };
@@ -58,9 +58,8 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
   const log = createLogQuota(deps);
   const surroundings = createSurroundings(deps);
   const ends = new Map<number, () => unknown>();
-  const sent = new Map<number, Promise<unknown>>();
   const sockets = createSocketApi(ctx);
-  let handed = 0;
+  let closed = false;
 
   /** Its deduplication keys are prefixed with its id: otherwise another plugin's message with the same key would count as a duplicate. */
   async function incoming(message: Message): Promise<Message> {
@@ -89,22 +88,19 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
       case "tasks.accept":
         return ctx.tasks.accept(await incoming(args.message as Message));
       case "tasks.deliver": {
-        const delivery = await ctx.tasks.deliver(await files.media(args.delivery as never));
-        handed += 1;
-        // The plugin may never ask for its end: avoid an unhandled rejection.
-        delivery.sent.catch(() => undefined);
-        remember(sent, handed, delivery.sent);
-        return { id: delivery.id, n: handed };
+        const n = args.n as number;
+        const { id, sent } = await ctx.tasks.deliver(await files.media(args.delivery as never));
+        // Told when it comes, which may be in hours: a call that waits would take one of the few that are served at once.
+        sent.then(
+          (receipt) => hand(n, { receipt }),
+          (error) => hand(n, { error: writeError(error) }),
+        );
+        return { id };
       }
       case "store.lease":
         return leased(ctx, args as never, keep, hand);
       case "store.release":
         return end(args.n as number);
-      case "tasks.sent": {
-        const promise = sent.get(args.n as number);
-        sent.delete(args.n as number);
-        return promise;
-      }
       default:
         throw refused(ctx.id, `'${on.slice(0, 40)}'`);
     }
@@ -147,7 +143,7 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
   const run = async (n: number): Promise<void> => void (await deps.peer().call("function", { n }));
 
   function hand(n: number, value: unknown): void {
-    if (!deps.peer().notify("heard", { n, value })) deps.dropped("frames", 1);
+    if (!closed && !deps.peer().notify("heard", { n, value })) deps.dropped("frames", 1);
   }
 
   function onNotify(on: string, args: Args): void {
@@ -181,10 +177,10 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
     },
     settle: () => cronJobs.settle(),
     close() {
+      closed = true;
       for (const stop of ends.values()) stop();
       ends.clear();
       surroundings.clear();
-      sent.clear();
     },
   };
 }

@@ -28,6 +28,30 @@ describe("what of the context an isolated plugin has", () => {
     expect(await act("reader.read")).toEqual({ list: 1, read: 1, tail: 1, file: "text" });
   });
 
+  it("deliveries that wait for their channel do not use up the calls that are served at once", async () => {
+    const { act } = await runIsolated(
+      [
+        {
+          name: "sender",
+          kind: "channel",
+          capabilities: ["tasks", "store"],
+          setup: `const channel = ctx.provide.channel({ name: "sender", traits: { maxChars: 1000, unit: "utf16", dialect: "plain" },
+              async send({ text }) { if (text === "4") throw Object.assign(new Error("no such chat"), { failure: "permanent" }); return { platformId: "at-" + text }; } });
+            const sent = [];
+            ${action(
+              "sender.send",
+              `for (let n = 0; n < 20; n += 1) sent.push((await ctx.tasks.deliver({ kind: "proactive", target: { channel: "sender", chat: String(n) }, text: String(n) })).sent);
+               await ctx.store.collection("things").put("a", 1); return sent.length;`,
+            )}
+            ${action("sender.end", "channel.ready(); return Promise.all(sent.map((one) => one.then(({ platformId }) => platformId, (error) => error.code)));")}`,
+        },
+      ],
+      { isolation: { serving: 8 } },
+    );
+    expect(await act("sender.send")).toBe(20);
+    expect(await act("sender.end")).toEqual(Array.from({ length: 20 }, (_, n) => (n === 4 ? "SVC_CHANNEL_REFUSED" : `at-${n}`)));
+  });
+
   it("its section, state that stays, its own folder, the agents, events, timers, tasks and rendering", async () => {
     const { act, events, kernel } = await runIsolated(
       [
