@@ -9,6 +9,13 @@ describe("rich answers", () => {
     expect(richOf("Words.\n\n```buttons\n[Yes] [N")).toEqual({ words: "Words.", rows: [] });
   });
 
+  it("an answer of fences alone, and a fence of very many lines, are read in one pass", () => {
+    const fences = "```poll\n```\nx\n".repeat(40_000);
+    for (const grows of [false, true]) expect(richOf(fences, grows).words).toBe(fences.trim());
+    const long = `\`\`\`buttons\n${"-\n".repeat(200_000)}\`\`\``;
+    expect(richOf(long).words).toBe(long);
+  });
+
   it("what makes no sense stays as it is", () => {
     for (const text of ["```buttons\nnone\n```", "```poll\nonly one?\n- a\n```", "```js\n[1]\n```"]) expect(richOf(text)).toEqual({ words: text, rows: [] });
   });

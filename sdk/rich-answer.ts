@@ -32,23 +32,30 @@ export function richOf(markdown: string, grows = false): RichAnswer {
   const words: string[] = [];
   let poll: AnswerPoll | undefined;
   const lines = markdown.split("\n");
+  // Sought once, and each end from its own fence on: an answer may be nothing but fences.
+  const last = lines.findLastIndex((line) => line.trim() !== "");
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] as string;
     const kind = OPENING.exec(line)?.[1];
-    const end = kind === undefined ? -1 : lines.findIndex((other, below) => below > at && CLOSING.test(other));
-    if (kind !== undefined && (end === -1 || (grows && lines.slice(end + 1).every((one) => one.trim() === "")))) break;
+    const end = kind === undefined ? -1 : closingAfter(lines, at);
+    if (kind !== undefined && (end === -1 || (grows && end >= last))) break;
     const body = end === -1 ? [] : lines.slice(at + 1, end);
     const made = kind === "buttons" ? rowsOf(body) : [];
     const asked = kind === "poll" && poll === undefined ? pollOf(body) : undefined;
-    rows.push(...made);
+    for (const row of made) rows.push(row);
     poll ??= asked;
     if (end === -1) words.push(line);
     else {
-      if (made.length === 0 && asked === undefined) words.push(...lines.slice(at, end + 1));
+      if (made.length === 0 && asked === undefined) for (const one of lines.slice(at, end + 1)) words.push(one);
       at = end;
     }
   }
   return { words: words.join("\n").trim(), rows, ...(poll === undefined ? {} : { poll }) };
+}
+
+function closingAfter(lines: readonly string[], opening: number): number {
+  for (let at = opening + 1; at < lines.length; at += 1) if (CLOSING.test(lines[at] as string)) return at;
+  return -1;
 }
 
 /** All buttons of an answer one after the other, for a platform without polls: a pressed option of the poll counts like a pressed button. */
