@@ -91,6 +91,9 @@ export function outliveReader(): void {
 /** Removes terminal control characters and bidirectional overrides from foreign text; our own colours are added afterwards. */
 export const plain = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "");
 
+/** The same on one line: foreign text that stands within a line of ours. */
+export const oneLine = (text: string): string => plain(text).replace(/\s+/g, " ").trim();
+
 /** Address of a daemon whose configuration sets none. */
 export const DEFAULT_BIND = "127.0.0.1:18800";
 

@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline/promises";
-import type { Cli } from "../cli.ts";
+import { type Cli, oneLine } from "../cli.ts";
 import { fail } from "../errors.ts";
 
 /** Requires a confirmation: `--yes`, or the person at the terminal. Throws `SVC_CLI_UNCONFIRMED` without one. */
@@ -8,7 +8,7 @@ export async function requireYes(cli: Cli, question: string, options: Readonly<R
   if (!cli.terminal || process.stdin.isTTY !== true) throw fail("SVC_CLI_UNCONFIRMED", { what: question });
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await lines.question(`${question} [y/N] `);
+    const answer = await lines.question(`${oneLine(question)} [y/N] `);
     if (!/^y(es)?$/i.test(answer.trim())) throw fail("SVC_CLI_UNCONFIRMED", { what: question });
   } finally {
     lines.close();

@@ -31,3 +31,23 @@ it("AUT-A4 a host that a new version adds is shown as one", () => {
   const [before, after] = [["irc.libera.chat"], ["irc.libera.chat", "*.example.org"]].map((network) => source({ capabilities: ["sockets"], network }));
   expect(describeChange(before as Source, after as Source)).toEqual(["network    + *.example.org"]);
 });
+
+it("SEC-S7 a manifest's words stay within their line, and cannot push the others off the screen", () => {
+  const forged = `x)\u001b[2J${"\n".repeat(60)}feature-clock 1.0.0\n  declares             nothing\r\n  commands             svc clock (${"tells the time ".repeat(400)}`;
+  const commands = [{ name: "evil\n", summary: forged, module: "./c.js" }];
+  const hostile = source({ capabilities: ["data-folder"], product: forged, section: forged, agentKeys: [forged], registers: [`action ${forged}`], commands });
+  const text = describeDeclared({ ...hostile, version: forged });
+  expect(text.split("\n").map((line) => line.slice(0, 21).trimEnd())).toEqual([
+    "channel-irc x)[2J fea",
+    "  section of svc.json",
+    "  keys of agents",
+    "  declares",
+    "  network",
+    "  registers",
+    "  commands",
+    "  runs in",
+  ]);
+  expect(text.length).toBeLessThan(2_500);
+  expect(text).not.toContain("\u001b");
+  expect(describeChange(source({}), { ...hostile, version: forged }).every((line) => !/[\n\r\u001b]/.test(line) && line.length < 260)).toBe(true);
+});

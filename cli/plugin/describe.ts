@@ -1,6 +1,16 @@
 import type { Observed, Pin, Source } from "@svc/kernel";
+import { oneLine } from "../cli.ts";
 
-const list = (things: readonly string[]): string => (things.length === 0 ? "nothing" : things.join(", "));
+/** Characters of one word of a manifest. */
+const LONGEST = 200;
+
+/** A stranger's words: on further lines, or longer than the screen, they could pass for what we say of the plugin. */
+function word(text: string): string {
+  const said = oneLine(text);
+  return said.length > LONGEST ? `${said.slice(0, LONGEST)} ... (${said.length} characters)` : said;
+}
+
+const list = (things: readonly string[]): string => (things.length === 0 ? "nothing" : things.map(word).join(", "));
 
 const lines = (rows: readonly (readonly [label: string, text: string])[]): string[] => rows.map(([label, text]) => `  ${label.padEnd(19)}  ${text}`);
 
@@ -13,15 +23,18 @@ export function describeDeclared({ id, manifest, version }: Source, isolated = f
     return [`${id}: a single file`, ...lines([["registers", "known only from its code: it has no manifest"], placeLine(isolated)])].join("\n");
   const { product, section, agentKeys = [], capabilities, network, registers, commands = [] } = manifest;
   return [
-    `${id} ${version ?? ""}${product === undefined ? "" : ` (${product})`}`,
+    `${id} ${word(version ?? "")}${product === undefined ? "" : ` (${word(product)})`}`,
     ...lines([
-      ["section of svc.json", section ?? "none"],
+      ["section of svc.json", word(section ?? "none")],
       ["keys of agents", list(agentKeys)],
       ["declares", list([...capabilities].sort())],
       ["network", networkOf(capabilities, network)],
       ...changesOf(capabilities),
       ["registers", registers === undefined ? "not said in its manifest" : list([...registers].sort())],
-      ["commands", commands.length === 0 ? "none" : `${commands.map(({ name, summary }) => `svc ${name} (${summary})`).join(", ")}; they run as you`],
+      [
+        "commands",
+        commands.length === 0 ? "none" : `${commands.map(({ name, summary }) => `svc ${word(name)} (${word(summary)})`).join(", ")}; they run as you`,
+      ],
       placeLine(isolated),
     ]),
   ].join("\n");
@@ -45,9 +58,9 @@ const HOST_WORDS: Readonly<Record<string, string>> = { configured: "the hosts of
 /** Describes the registrations observed in a dry run, a line each. */
 export function describeObserved({ id, version, section, agentKeys, capabilities, things }: Observed, isolated = false): string {
   return [
-    `${id} ${version}`,
+    word(`${id} ${version}`),
     ...lines([
-      ["section of svc.json", section ?? "none"],
+      ["section of svc.json", word(section ?? "none")],
       ["keys of agents", list(agentKeys)],
       ["declares", list(capabilities)],
       ["registers", list(things)],
@@ -57,8 +70,8 @@ export function describeObserved({ id, version, section, agentKeys, capabilities
 }
 
 const changes = (label: string, before: readonly string[] = [], after: readonly string[] = []): string[] => [
-  ...after.filter((thing) => !before.includes(thing)).map((thing) => `${label.padEnd(9)}  + ${thing}`),
-  ...before.filter((thing) => !after.includes(thing)).map((thing) => `${label.padEnd(9)}  - ${thing}`),
+  ...after.filter((thing) => !before.includes(thing)).map((thing) => `${label.padEnd(9)}  + ${word(thing)}`),
+  ...before.filter((thing) => !after.includes(thing)).map((thing) => `${label.padEnd(9)}  - ${word(thing)}`),
 ];
 
 /** Describes the differences of a manifest from the installed one, a line each. */
@@ -66,7 +79,7 @@ export function describeChange(before: Source, after: Source): string[] {
   const [old, now] = [before.manifest, after.manifest];
   const commands = (source: typeof now) => source?.commands?.map(({ name }) => `svc ${name}`);
   return [
-    ...(before.version === after.version ? [] : [`version    ${before.version} -> ${after.version}`]),
+    ...(before.version === after.version ? [] : [`version    ${word(before.version ?? "")} -> ${word(after.version ?? "")}`]),
     ...changes("declares", old?.capabilities, now?.capabilities),
     ...changes("network", old?.network, now?.network),
     ...changes("registers", old?.registers, now?.registers),
@@ -79,7 +92,7 @@ export function describeDrift(pin: Pin, now: Observed, integrity: string, change
   return [
     ...(pin.integrity === integrity ? [] : [`files      changed since ${pin.trustedAt}`]),
     ...changed.map((dependency) => `files      of its dependency ${dependency} changed since ${pin.trustedAt}`),
-    ...(pin.version === now.version ? [] : [`version    ${pin.version} -> ${now.version}`]),
+    ...(pin.version === now.version ? [] : [`version    ${pin.version} -> ${word(now.version)}`]),
     ...changes("declares", pin.capabilities, now.capabilities),
     ...changes("registers", pin.registers, now.registers),
   ];
