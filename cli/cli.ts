@@ -78,7 +78,7 @@ export function createCli(options: GlobalOptions, env: NodeJS.ProcessEnv, groups
       process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : human === "" ? "" : `${plain(human)}\n`);
     },
     say(text) {
-      process.stderr.write(`${text}\n`);
+      process.stderr.write(`${plainButColours(text)}\n`);
     },
   };
 }
@@ -90,6 +90,13 @@ export function outliveReader(): void {
 
 /** Removes terminal control characters and bidirectional overrides from foreign text; our own colours are added afterwards. */
 export const plain = (text: string): string => text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "");
+
+/** The same, but the two sequences of `qrPicture` stay: what is said may hold a picture, and words of plugins and of other servers. */
+export const plainButColours = (text: string): string =>
+  text
+    .split(/(\u001b\[(?:97;40|0)m)/)
+    .map((part, at) => (at % 2 === 1 ? part : plain(part)))
+    .join("");
 
 /** The same on one line: foreign text that stands within a line of ours. */
 export const oneLine = (text: string): string => plain(text).replace(/\s+/g, " ").trim();
