@@ -44,7 +44,7 @@ export interface Launched {
 
 /** Starts the daemon of `folder`, which holds a svc.json. */
 export function launch(folder: string, { env = {}, prefix = [], root = ROOT }: DaemonOptions = {}): Launched {
-  const [command, ...args] = [...prefix, process.execPath, join(root, "cli/bin/svc.cjs"), "daemon", "start", "--foreground"];
+  const [command, ...args] = [...prefix, process.execPath, programOf(root), "daemon", "start", "--foreground"];
   const child: ChildProcess = spawn(command as string, args, {
     cwd: folder,
     stdio: ["ignore", "ignore", "pipe"],
@@ -67,6 +67,12 @@ export function launch(folder: string, { env = {}, prefix = [], root = ROOT }: D
     },
     said: () => errors,
   };
+}
+
+/** The program of a build, which may be of an earlier commit. */
+function programOf(root: string): string {
+  const { bin } = JSON.parse(readFileSync(join(root, "cli/package.json"), "utf8")) as { bin: { svc: string } };
+  return join(root, "cli", bin.svc);
 }
 
 /** As `launch`, and waits until it listens. Rejects with what it said when it ends before. */
