@@ -1,6 +1,8 @@
-import type { Publication } from "@svc/sdk";
-import { reasonOf } from "@svc/sdk";
+import { type Publication, reasonOf } from "@svc/sdk";
 import { fail } from "./errors.ts";
+
+/** Types reserved for the daemon: others rely on them. */
+const OWN_TYPES = /^(?:task|plugin|delivery):|^message:matched$/;
 
 /**
  * Returns a plugin's event. Throws `SVC_EVENT_INVALID` for one without the members that listeners take for granted, and for one without a JSON form:
@@ -16,4 +18,11 @@ export function publishable(plugin: string, event: unknown): Publication {
     throw invalid(`it cannot be written as JSON (${reasonOf(error).split("\n")[0]})`);
   }
   return event as Publication;
+}
+
+/** As `publishable`, where the daemon takes it. Throws `SVC_EVENT_RESERVED` for one of the daemon's own types, or with an id of its form. */
+export function published(plugin: string, given: unknown): Publication {
+  const event = publishable(plugin, given);
+  if (OWN_TYPES.test(event.type) || event.id?.startsWith("evt_")) throw fail("SVC_EVENT_RESERVED", { plugin, type: event.type });
+  return event;
 }

@@ -1,14 +1,10 @@
 import type { Events } from "@svc/sdk";
-import { fail } from "../../base/errors.ts";
 import { peerEnvelope } from "../../base/peer-envelope.ts";
 import { isPromise } from "../../base/promise.ts";
-import { publishable } from "../../base/publishable.ts";
+import { published } from "../../base/publishable.ts";
 import type { Bus } from "../bus/bus.ts";
 import { inScope } from "./call.ts";
 import { onDispose, type Scope } from "./scope.ts";
-
-/** Types reserved for the daemon: others rely on them. */
-const OWN_TYPES = /^(?:task|plugin|delivery):|^message:matched$/;
 
 /** The capability `events` of one plugin: its listeners end with it, and one that throws is counted against it. */
 export function scopedEvents(
@@ -18,11 +14,7 @@ export function scopedEvents(
   need: (permission: "events:peers") => void,
 ): Events {
   return {
-    publish(given) {
-      const event = publishable(scope.id, given);
-      if (OWN_TYPES.test(event.type) || event.id?.startsWith("evt_")) throw fail("SVC_EVENT_RESERVED", { plugin: scope.id, type: event.type });
-      return bus.publish(event, scope.id);
-    },
+    publish: (event) => bus.publish(published(scope.id, event), scope.id),
     recent: (since) => bus.recent(since === undefined ? {} : { since }),
     page: (matches, since, limit) => bus.page(matches, since, limit),
     current: () => bus.current(),
