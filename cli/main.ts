@@ -13,7 +13,7 @@ export async function main(argv: readonly string[], env: NodeJS.ProcessEnv = pro
   // A closed pipe (`svc ... | head`) is not an error.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? EXIT.ok : EXIT.failed));
   // Words beside the work: where nobody reads them, or a full disk takes none, the work is done all the same, and the exit code tells.
-  process.stderr.on("error", () => {});
+  if (process.stderr.listenerCount("error") === 0) process.stderr.on("error", () => {});
   const json = argv.includes("--json");
   // No process that this one starts has use for it.
   const { SVC_TOKEN: token } = env;
