@@ -20,8 +20,8 @@ export function publishable(plugin: string, event: unknown): Publication {
   return event as Publication;
 }
 
-/** As `publishable`, where the daemon takes it. Throws `SVC_EVENT_RESERVED` for one of the daemon's own types, or with an id of its form. */
-export function published(plugin: string, given: unknown): Publication {
+/** Returns a plugin's event that the daemon tells: as `publishable`. Throws `SVC_EVENT_RESERVED` for one of the daemon's own types, or with an id of its form. */
+export function takenEvent(plugin: string, given: unknown): Publication {
   const event = publishable(plugin, given);
   if (OWN_TYPES.test(event.type) || event.id?.startsWith("evt_")) throw fail("SVC_EVENT_RESERVED", { plugin, type: event.type });
   return event;

@@ -1,7 +1,7 @@
 import type { Events } from "@svc/sdk";
 import { peerEnvelope } from "../../base/peer-envelope.ts";
 import { isPromise } from "../../base/promise.ts";
-import { published } from "../../base/publishable.ts";
+import { takenEvent } from "../../base/publishable.ts";
 import type { Bus } from "../bus/bus.ts";
 import { inScope } from "./call.ts";
 import { onDispose, type Scope } from "./scope.ts";
@@ -14,7 +14,7 @@ export function scopedEvents(
   need: (permission: "events:peers") => void,
 ): Events {
   return {
-    publish: (event) => bus.publish(published(scope.id, event), scope.id),
+    publish: (event) => bus.publish(takenEvent(scope.id, event), scope.id),
     recent: (since) => bus.recent(since === undefined ? {} : { since }),
     page: (matches, since, limit) => bus.page(matches, since, limit),
     current: () => bus.current(),
