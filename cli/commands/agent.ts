@@ -20,6 +20,11 @@ interface ListedAgent {
 /** Anything else would be a path of svc.json: `agents.assistant.model` is no agent. */
 const ID = /^[a-z0-9][a-z0-9_-]*$/;
 
+/** Throws `SVC_CLI_USAGE` for what is no agent's id. */
+export function requireAgentId(id: string): void {
+  if (!ID.test(id)) throw fail("SVC_CLI_USAGE", { reason: `'${id}' is no agent id: lower-case letters, digits, '_' and '-'` });
+}
+
 const group: OwnGroup = {
   name: "agent",
   summary: "List, add and remove agents; what each can do and remembers; index a workspace",
@@ -36,7 +41,7 @@ const group: OwnGroup = {
         { flags: "--model <id>", description: "model id" },
       ],
       async run([id = ""], options, cli) {
-        if (!ID.test(id)) throw fail("SVC_CLI_USAGE", { reason: `'${id}' is no agent id: lower-case letters, digits, '_' and '-'` });
+        requireAgentId(id);
         const { changeFile, describeVerdict, putInForce } = await import("../change.js");
         const workspace = String(options.workspace ?? `./workspaces/${id}`);
         const agent = {

@@ -10,6 +10,7 @@ import { EXIT } from "../exit.ts";
 import type { OwnGroup } from "../group.ts";
 import { makeFolder } from "../make-folder.ts";
 import { openQuestions, type Questions } from "../setup/questions.ts";
+import { requireAgentId } from "./agent.ts";
 
 const group: OwnGroup = {
   name: "setup",
@@ -107,7 +108,7 @@ async function choose(cli: Cli, found: readonly FoundEngine[], options: SetupOpt
   const agents = (editor?.get("agents") ?? {}) as Record<string, { tier?: string; provider?: string; model?: string }>;
   const usual = (editor?.get("node.defaultAgent") as string | undefined) ?? Object.keys(agents)[0] ?? "assistant";
   const agent = options.agent ?? (await questions?.text("Which agent?", usual)) ?? usual;
-  if (!/^[a-z0-9][a-z0-9_-]*$/.test(agent)) throw fail("SVC_CLI_USAGE", { reason: `'${agent}' is no agent id: lower-case letters, digits, '_' and '-'` });
+  requireAgentId(agent);
 
   const present = Object.hasOwn(agents, agent) ? agents[agent] : undefined;
   const now = kept(present, found);
