@@ -20,7 +20,7 @@ interface ListedAgent {
 /** Anything else would be a path of svc.json: `agents.assistant.model` is no agent. */
 const ID = /^[a-z0-9][a-z0-9_-]*$/;
 
-/** Throws `SVC_CLI_USAGE` for what is no agent's id. */
+/** Throws `SVC_CLI_USAGE` where the id is not one an agent can have. */
 export function requireAgentId(id: string): void {
   if (!ID.test(id)) throw fail("SVC_CLI_USAGE", { reason: `'${id}' is no agent id: lower-case letters, digits, '_' and '-'` });
 }
