@@ -39,6 +39,8 @@ export interface Start {
 export class Runs {
   readonly #shared: Shared & { readonly comments: OwnComments };
   readonly #locks = new Map<string, Promise<unknown>>();
+  /** Runs whose task is being accepted: their row does not name it yet. */
+  readonly #accepting = new Set<Promise<void>>();
   /** Steps that were heard of and stand in no row yet. */
   readonly #steps = new Map<string, { readonly steps: RunStep[]; count: number }>();
 
@@ -51,8 +53,13 @@ export class Runs {
   }
 
   async ofTask(taskId: string): Promise<Run | undefined> {
-    const [doc] = await this.#shared.rows.runs.list({ where: { taskId }, limit: 1 });
-    return doc?.value;
+    const accepting = [...this.#accepting];
+    const find = async () => (await this.#shared.rows.runs.list({ where: { taskId }, limit: 1 }))[0]?.value;
+    const found = await find();
+    if (found !== undefined || accepting.length === 0) return found;
+    // An engine may call a tool before the row of its run names the task.
+    await Promise.allSettled(accepting);
+    return find();
   }
 
   /** One at a time for a run: its comment has one writer. */
@@ -113,12 +120,18 @@ export class Runs {
 
   /** Hands the note to its agent; the same note is one task, however often. */
   async accept(run: Run): Promise<void> {
-    await this.exclusive(run.id, async () => {
+    const accepted = this.exclusive(run.id, async () => {
       const now = await this.get(run.id);
       if (now === undefined || now.state !== "accepting") return;
       const { taskId } = await this.#shared.ctx.tasks.accept(messageOf(now));
       await this.save({ ...now, state: "accepted", taskId });
     });
+    this.#accepting.add(accepted);
+    try {
+      await accepted;
+    } finally {
+      this.#accepting.delete(accepted);
+    }
   }
 
   /** Where the message of a run goes; undefined for messages that are none of a forge. */
