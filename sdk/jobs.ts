@@ -10,6 +10,7 @@ export interface Jobs {
    * not stored: store the time in a row, and call this again in `start`. Throws `SVC_TIME_INVALID`.
    */
   at(time: Date | number, run: () => Promise<void> | void): () => void;
+  /** Repeats until the plugin ends, without overlap; the first run comes after `ms`. Throws `SVC_INTERVAL_INVALID` below 1 ms. */
   every(ms: number, run: () => Promise<void> | void): () => void;
   /**
    * When a 5-field cron expression runs in `timezone` (default UTC), as `cron` would: the next times in order, fewer where it runs no more.

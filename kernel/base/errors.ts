@@ -183,6 +183,7 @@ export const ERRORS = {
   SVC_DELIVERY_WAITING: [504, "{channel} has not taken the message yet; delivery {delivery} is stored and goes out by itself, do not send it again."],
   SVC_OUTBOX_FULL: [503, "{limit} deliveries on {channel} wait already; send again when the channel is back, see svc channel list."],
   SVC_TIME_INVALID: [400, "'{time}' is no time; give a Date or Unix milliseconds."],
+  SVC_INTERVAL_INVALID: [400, "'{ms}' is no interval; give milliseconds, 1 or more."],
   SVC_EVENT_RESERVED: [500, "Plugin {plugin} publishes an event of the type '{type}', which only the daemon publishes; choose a type of its own."],
   SVC_EVENT_INVALID: [500, "Plugin {plugin} publishes an event '{type}' that is not told: {reason}."],
   SVC_EVENT_FOREIGN: [400, "What another machine sent is no event: {reason}."],

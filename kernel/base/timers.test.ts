@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { createTimers, timeOf } from "./timers.ts";
+import { createTimers, intervalOf, timeOf } from "./timers.ts";
 
 const DAY = 86_400_000;
 const START = Date.parse("2026-03-01T12:00:00Z");
@@ -109,4 +109,10 @@ it("what is no time is refused", () => {
   expect(timeOf(7.5)).toBe(7.5);
   for (const time of [Number.NaN, Number.POSITIVE_INFINITY, 9e15, new Date("never")])
     expect(() => timeOf(time)).toThrow(expect.objectContaining({ code: "SVC_TIME_INVALID" }));
+});
+
+it("an interval that would leave no pause is refused", () => {
+  expect(intervalOf(1)).toBe(1);
+  for (const ms of [0, -1, 0.5, Number.NaN, undefined as never])
+    expect(() => intervalOf(ms)).toThrow(expect.objectContaining({ code: "SVC_INTERVAL_INVALID" }));
 });

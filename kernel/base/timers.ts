@@ -98,6 +98,12 @@ export function timeOf(time: Date | number): number {
   return given;
 }
 
+/** Checks an argument of `Jobs.every`. Throws `SVC_INTERVAL_INVALID` for one that would leave no pause. */
+export function intervalOf(ms: number): number {
+  if (!(ms >= 1)) throw fail("SVC_INTERVAL_INVALID", { ms: String(ms).slice(0, 60) });
+  return ms;
+}
+
 /** Returns the number of `dated` that are due at `time`. */
 function placeOf(dated: readonly Dated[], time: number): number {
   let [low, high] = [0, dated.length];

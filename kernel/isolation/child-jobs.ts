@@ -1,5 +1,5 @@
 import type { Jobs, TimeRange } from "@svc/sdk";
-import { timeOf } from "../base/timers.ts";
+import { intervalOf, timeOf } from "../base/timers.ts";
 import type { ChildCalls } from "./child-calls.ts";
 import type { Args } from "./frames.ts";
 
@@ -43,6 +43,6 @@ export function remoteJobs({ ask, notify, keep }: ChildCalls, checks: ScheduleCh
     at: (time, run) => once("jobs.at", { time: timeOf(time) }, run),
     next: async (expression, timezone, range) => checks.timesOf(expression, timezone, range),
     missed: (id) => ask("jobs.missed", { id }),
-    every: (ms, run) => timer("jobs.every", { ms }, run),
+    every: (ms, run) => timer("jobs.every", { ms: intervalOf(ms) }, run),
   };
 }

@@ -3,7 +3,7 @@ import { codeOf, type Log } from "@svc/sdk";
 import { type Cron, parseCron } from "../base/calendar/cron.ts";
 import { matches, spanOf } from "../base/calendar/matcher.ts";
 import { MINUTE, type Zone, zoneOf } from "../base/calendar/zone.ts";
-import { createTimers, type Timers } from "../base/timers.ts";
+import { createTimers, intervalOf, type Timers } from "../base/timers.ts";
 import type { Looked, MissedSpan, Schedule } from "../core/boot/schedule-port.ts";
 import { minuteOf } from "./begun-minutes.ts";
 
@@ -93,7 +93,8 @@ class MinuteSchedule implements Schedule {
     return this.#timers.at(time, run);
   }
 
-  every(ms: number, run: () => Promise<void> | void): () => void {
+  every(interval: number, run: () => Promise<void> | void): () => void {
+    const ms = intervalOf(interval);
     let stopNext = (): void => {};
     let running = false;
     const again = () => {

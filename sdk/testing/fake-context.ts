@@ -13,7 +13,8 @@ import {
   sourceOf,
 } from "../context.ts";
 import { svcError } from "../errors.ts";
-import type { Envelope } from "../events.ts";
+import { eventFault, isReservedEvent } from "../event-fault.ts";
+import type { Envelope, Publication } from "../events.ts";
 import type { GuardedFetch } from "../fetch.ts";
 import type { DaemonHealth } from "../health.ts";
 import type { Hooks } from "../hooks.ts";
@@ -88,7 +89,7 @@ export function createFakeContext<C = Record<string, unknown>>(
   const sources: CapabilitySources = {
     agents: () => ({ list: () => agents, get: (wanted) => agents.find((agent) => agent.id === wanted) }),
     tasks: () => guardedTasks(tasks ?? createFakeTasks(), need),
-    events: () => peerEvents(createMemoryEvents(NODE.id), need),
+    events: () => pluginEvents(id, createMemoryEvents(NODE.id), need),
     traces: () => ({ get: async () => undefined, list: async () => [], ids: async () => [] }),
     actions: () => createFakeActions(() => [...actions, ...registered.actions]),
     store: () => endingStore(store ?? createMemoryStore(), abort.signal, { warn: log("warn") }),
@@ -149,10 +150,17 @@ function settingsOf({ capabilities, config }: Parameters<typeof createFakeContex
 
 const NODE = { id: "node_test", name: "test" };
 
-/** Taking events of other machines in is a permission of its own. */
-function peerEvents(events: MemoryEvents, need: RequireCapability): MemoryEvents {
-  const { inject } = events;
+/** As in the daemon: a plugin publishes what listeners can use and no event of the daemon's, and needs a permission to take in those of other machines. */
+function pluginEvents(plugin: string, events: MemoryEvents, need: RequireCapability): MemoryEvents {
+  const { inject, publish } = events;
   return Object.assign(events, {
+    publish(event: Publication) {
+      const fault = eventFault(event);
+      if (fault !== undefined) throw svcError("SVC_EVENT_INVALID", `Plugin ${plugin} publishes an event '${event?.type}' that is not told: ${fault}.`);
+      if (isReservedEvent(event))
+        throw svcError("SVC_EVENT_RESERVED", `Plugin ${plugin} publishes an event of the type '${event.type}', which only the daemon publishes.`);
+      return publish(event);
+    },
     inject(envelope: Envelope) {
       need("events:peers");
       return inject(envelope);
@@ -181,7 +189,10 @@ function createJobs({ jobs }: Registered): Jobs {
     },
     after: (ms, run) => enlist(jobs, { kind: "after", ms, run }),
     at: (time, run) => enlist(jobs, { kind: "at", time: Number(time), run }),
-    every: (ms, run) => enlist(jobs, { kind: "every", ms, run }),
+    every(ms, run) {
+      if (!(ms >= 1)) throw svcError("SVC_INTERVAL_INVALID", `'${ms}' is no interval; give milliseconds, 1 or more.`);
+      return enlist(jobs, { kind: "every", ms, run });
+    },
     next: async () => [],
     missed: async () => [],
   };
