@@ -104,7 +104,8 @@ function fieldsCheck(properties: unknown, additional: unknown, required: unknown
   const inner: [string, Fits, unknown][] = [];
   for (const [key, schema] of Object.entries(properties)) {
     const fits = isFields(schema) ? checkOf(schema) : undefined;
-    if (fits === undefined) return undefined;
+    // ajv takes a member that every object inherits for a value that is there, and fills no default in.
+    if (fits === undefined || ((schema as Fields).default !== undefined && key in Object.prototype)) return undefined;
     inner.push([key, fits, (schema as Fields).default]);
   }
   if (others === undefined) return undefined;

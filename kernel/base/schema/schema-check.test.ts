@@ -201,6 +201,7 @@ describe("plain schemas of a document", () => {
       { type: "object", required: "a" },
       { type: "object", properties: { a: true } },
       { type: "string", default: "of the root" },
+      { type: "object", properties: { toString: { type: "boolean", default: false } } },
       { anyOf: [{ type: "string" }] },
     ];
     expect(left.filter((schema) => plainCheck(schema as Schema) !== undefined)).toEqual([]);
