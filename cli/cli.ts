@@ -101,6 +101,9 @@ export const plainButColours = (text: string): string =>
 /** The same on one line: foreign text that stands within a line of ours. */
 export const oneLine = (text: string): string => plain(text).replace(/\s+/g, " ").trim();
 
+/** A line about what is not well; its words may be a plugin's. */
+export const problemLine = (problem: string): string => `problem: ${oneLine(problem)}`;
+
 /** Address of a daemon whose configuration sets none. */
 export const DEFAULT_BIND = "127.0.0.1:18800";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { requireRestored } from "../backup/half-restored.ts";
-import type { Cli } from "../cli.ts";
+import { type Cli, problemLine } from "../cli.ts";
 import { fail } from "../errors.ts";
 import { EXIT } from "../exit.ts";
 import { type DaemonNote, stranger } from "../own-daemon.ts";
@@ -25,7 +25,7 @@ export async function startDetached(cli: Cli, flags: readonly string[]): Promise
   const problems = await problemsOf(cli);
   const said = firstWords(cli);
   if (said !== "") cli.say(said);
-  const lines = [`The daemon is up on http://${note.host}:${note.port} (pid ${note.pid}).`, ...problems.map((problem) => `problem: ${problem}`)];
+  const lines = [`The daemon is up on http://${note.host}:${note.port} (pid ${note.pid}).`, ...problems.map(problemLine)];
   cli.print(lines.join("\n"), { ...note, problems });
 }
 

@@ -5,7 +5,7 @@ import { createKernel, type Kernel, lockHolder, unmarkLoading } from "@svc/kerne
 import { SDK_VERSION } from "@svc/sdk";
 import { requireRestored } from "../backup/half-restored.ts";
 import { besideUs } from "../catalog.ts";
-import { type Cli, DEFAULT_BIND, outliveReader } from "../cli.ts";
+import { type Cli, DEFAULT_BIND, outliveReader, problemLine } from "../cli.ts";
 import { EXIT } from "../exit.ts";
 import { offlineCode } from "../kernel-code.ts";
 import type { DaemonNote } from "../own-daemon.ts";
@@ -185,7 +185,7 @@ function announce(cli: Cli, kernel: Kernel): void {
   const { address } = kernel;
   const [agent] = kernel.agents.list();
   cli.say(`${kernel.node.name} is up on http://${address?.host}:${address?.port}`);
-  for (const problem of kernel.health().problems) cli.say(`problem: ${problem}`);
+  for (const problem of kernel.health().problems) cli.say(problemLine(problem));
   if (agent === undefined) return;
   cli.say("\nTry it from another terminal:");
   cli.say(`  ${process.env.npm_lifecycle_event === undefined ? "" : "npx "}svc daemon send ${agent.id} "hello"`);

@@ -1,5 +1,5 @@
 import type { AgentAbilities, ChannelStatus, Health } from "@svc/kernel";
-import type { Cli } from "../cli.ts";
+import { type Cli, oneLine, problemLine } from "../cli.ts";
 import { ago } from "../table.ts";
 
 interface AgentLine {
@@ -77,8 +77,8 @@ function describe(facts: Facts, counts: ReadonlyMap<string, number>): string {
     ["log", log ?? "where it was started: a terminal, or the journal of its unit"],
     ["tasks", `${tasks.running} running, ${tasks.queued} queued`],
     ["agents", agents.map(({ id, tier }) => `${id} (${tier})`).join(", ") || "none"],
-    ["engines", engines.map(({ tier, ok, detail }) => `${tier} ${ok ? "ok" : `not usable: ${detail}`}`).join("; ")],
-    ["channels", channels.map(({ name, state: now, reason }) => `${name} ${now}${reason === undefined ? "" : ` (${reason})`}`).join(", ") || "none"],
+    ["engines", engines.map(({ tier, ok, detail }) => `${tier} ${ok ? "ok" : `not usable: ${oneLine(detail)}`}`).join("; ")],
+    ["channels", channels.map(({ name, state: now, reason }) => `${name} ${now}${reason === undefined ? "" : ` (${oneLine(reason)})`}`).join(", ") || "none"],
     ["plugins", [...counts].map(([what, count]) => `${count} ${what}`).join(", ")],
     ...budgets.filter(({ caps }) => caps.length > 0).map(budgetRow),
     ["last crash", lastCrash === undefined ? "none known" : `before the start of ${new Date(lastCrash).toLocaleString()}`],
@@ -86,7 +86,7 @@ function describe(facts: Facts, counts: ReadonlyMap<string, number>): string {
   return [
     `${node.name} (${node.id}) is ${state}, version ${version}, pid ${pid}, up ${ago(uptimeSeconds * 1000)}`,
     ...rows.map(([name, value]) => `  ${name.padEnd(11)} ${value}`),
-    ...problems.map((problem) => `problem: ${problem}`),
+    ...problems.map(problemLine),
   ].join("\n");
 }
 

@@ -1,5 +1,5 @@
 import type { StreamedEvent } from "@svc/sdk";
-import type { Cli } from "../cli.ts";
+import { type Cli, oneLine } from "../cli.ts";
 
 interface Event {
   readonly at: string;
@@ -26,5 +26,5 @@ function lineOf({ at, kind, type, agentId, ref, summary, data = {} }: Event): st
   const task = data.taskId ?? (kind === "agent" ? ref : undefined);
   const where = data.conversation ?? data.channel;
   const facts = Object.entries({ agent: agentId, chat: where, task }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
-  return `${at.slice(11, 19)}  ${kind.padEnd(8)} ${type.padEnd(16)} ${[summary, ...facts].join("  ")}`;
+  return `${at.slice(11, 19)}  ${oneLine(kind).padEnd(8)} ${oneLine(type).padEnd(16)} ${[summary, ...facts].map(oneLine).join("  ")}`;
 }

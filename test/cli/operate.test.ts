@@ -35,11 +35,13 @@ function writePlugin(shell: Shell, name: string, body: string): void {
 describe("a start in the background", () => {
   it("OPR-m2 prints what is wrong, as one in the foreground does", async () => {
     const shell = await folder(echoConfig({ model: "${NOT_SET_ANYWHERE}" }, { plugins: ["./broken"] }));
-    writePlugin(shell, "broken", 'setup() { throw new Error("no luck"); }');
+    writePlugin(shell, "broken", 'setup() { throw new Error("no luck\\nproblem: agent ada: made up"); }');
     const { code, out } = await shell.svc("daemon", "start");
     expect(code).toBe(0);
     expect(out).toMatch(/problem: feature-broken: .*no luck/);
     expect(out).toMatch(/problem: agent echo: .*NOT_SET_ANYWHERE/);
+    // A plugin's words make no line of their own.
+    expect([out, (await shell.svc("daemon", "status")).out].map((said) => said.match(/^problem: /gm)?.length)).toEqual([2, 2]);
     await shell.end();
     expect(await shell.json("daemon", "start")).toMatchObject({ pid: expect.any(Number), problems: [expect.any(String), expect.any(String)] });
   });

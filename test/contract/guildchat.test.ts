@@ -382,6 +382,10 @@ describe("buttons and /ask", () => {
     await until(() => asked.shown.length === 1);
     expect(asked.shown[0]).toMatch(/^ephemeral: You asked: what now\?/);
     expect(one.context.tasks.accepted).toMatchObject([{ text: "what now?", chat: one.general.id, sender: { id: one.friend.id } }]);
+    // The quoted question is cut; half a pair of surrogates would be refused by the platform.
+    const long = one.far.ask({ place: one.general.id, from: one.friend.id, text: `${"x".repeat(299)}👍` });
+    await until(() => long.shown.length === 1);
+    expect(long.shown[0]).toContain("xx\ufffd\nThe answer");
     await one.stop();
     one.far.gateway.forgetSessions();
     const two = await stage({ store, far: one.far });

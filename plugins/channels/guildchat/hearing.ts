@@ -135,7 +135,8 @@ export function createHearing({ ctx, api, me, places, botTalk, interactions, sig
       if (heard === undefined) return;
       const refusal = await handOver(heard);
       remember(interaction.id);
-      if (refusal === undefined) interactions.taken(interaction, `You asked: ${heard.message.text.slice(0, QUOTED)}\nThe answer comes in this channel.`);
+      if (refusal === undefined)
+        interactions.taken(interaction, `You asked: ${heard.message.text.slice(0, QUOTED).toWellFormed()}\nThe answer comes in this channel.`);
       else interactions.refused(interaction, refusal);
     },
   };

@@ -36,7 +36,7 @@ export function createInteractions(api: Api, rows: Collection<{ readonly digest:
   const answer = ({ id, token }: WireInteraction, body: object) =>
     void api.call({ method: "POST", path: `${at("interactions", id, token)}/callback`, body, signal, token: false }).catch(() => undefined);
   const say = (interaction: WireInteraction, words: string) =>
-    answer(interaction, { type: ANSWER, data: { content: words.slice(0, MOST), flags: EPHEMERAL, allowed_mentions: { parse: [] } } });
+    answer(interaction, { type: ANSWER, data: { content: words.slice(0, MOST).toWellFormed(), flags: EPHEMERAL, allowed_mentions: { parse: [] } } });
   return {
     async register(application, until) {
       if ((await rows.get(application))?.value.digest === DIGEST) return;
