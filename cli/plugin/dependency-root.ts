@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { makeFolder } from "../make-folder.ts";
 import { npm, offline, type PackageSource } from "./npm.ts";
 
 /** `scripts`: install scripts may run. `source`: in place of the registry. `cache`: a folder for npm's cache in place of the user's. */
@@ -31,8 +32,9 @@ export function openRoot(folder: string): DependencyRoot {
     const { [SDK]: _, ...rest } = (JSON.parse(readFileSync(file, "utf8")) as { dependencies?: Record<string, string> }).dependencies ?? {};
     return rest;
   };
-  const prepare = (): void => {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const prepare = async (): Promise<void> => {
+    const { createFolder } = await import("@svc/kernel/folder");
+    makeFolder(folder, 0o700);
     const pkg = {
       name: "svc-plugins",
       private: true,
@@ -41,18 +43,19 @@ export function openRoot(folder: string): DependencyRoot {
       // Overrides the range of every plugin: there is one sdk, and the loader checks whether a plugin fits its generation.
       overrides: { [SDK]: `$${SDK}` },
     };
-    writeFileSync(file, `${JSON.stringify(pkg, null, 2)}\n`, { mode: 0o600 });
+    // Whole, and of root that of the folder's owner: as whom the daemon and later commands read it.
+    await createFolder(folder).write("package.json", `${JSON.stringify(pkg, null, 2)}\n`);
   };
   const common = ["--prefix", folder, "--no-audit", "--no-fund", "--no-update-notifier", "--omit=dev", "--no-install-links"];
   return {
     folder,
     async install(spec, { scripts, source, cache }) {
-      prepare();
+      await prepare();
       const from = source !== undefined ? offline(source) : cache !== undefined ? [`--cache=${cache}`] : [];
       await npm(folder, ["install", ...common, ...from, "--save-exact", scripts ? "--no-ignore-scripts" : "--ignore-scripts", "--", spec]);
     },
     async uninstall(name) {
-      prepare();
+      await prepare();
       await npm(folder, ["uninstall", ...common, "--ignore-scripts", "--", name]);
     },
     packages: dependencies,
