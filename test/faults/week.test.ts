@@ -33,9 +33,10 @@ const PHASE_MS = MINUTES > 0 ? (MINUTES * 60_000) / PHASES : 12_000;
 const DISK = MINUTES > 0 ? "768m" : "96m";
 /**
  * Nothing is a week old by the steady clock here, so that only the bound keeps the folder flat. An hour writes about twice as much; half of
- * it is no trace and stays, and above that must be room for the traces of the phase that is judged.
+ * it is no trace and stays, and above that must be room for the traces of the phase that is judged: the traces of the last four phases that were
+ * written while the clock was a day ahead count as newer. On a busy machine the phases last longer, and write more.
  */
-const KEPT_MEGABYTES = 100;
+const KEPT_MEGABYTES = 140;
 /** The longest pause of a sender: the week is about all kinds of work, not about much of one. */
 const PAUSE_MS = MINUTES > 0 ? 2_000 : 0;
 /** A Monday. */
