@@ -2,7 +2,7 @@
 export { CAPABILITIES, PERMISSIONS } from "./capabilities.ts";
 export { whyNoChoices } from "./choices.ts";
 export * from "./context.ts";
-export { eventFault, isReservedEvent } from "./event-fault.ts";
+export { eventFault } from "./event-fault.ts";
 export { PROVIDED, pluralOf, providedName, providedThing } from "./provided.ts";
 export { createScopeTable, whyNoScope } from "./scopes.ts";
 export { bindsSessions, enforcesAutonomy, keepsSessions, tierAbilities } from "./tier-abilities.ts";

@@ -13,7 +13,7 @@ import {
   sourceOf,
 } from "../context.ts";
 import { svcError } from "../errors.ts";
-import { eventFault, isReservedEvent } from "../event-fault.ts";
+import { eventFault } from "../event-fault.ts";
 import type { Envelope, Publication } from "../events.ts";
 import type { GuardedFetch } from "../fetch.ts";
 import type { DaemonHealth } from "../health.ts";
@@ -150,15 +150,16 @@ function settingsOf({ capabilities, config }: Parameters<typeof createFakeContex
 
 const NODE = { id: "node_test", name: "test" };
 
-/** As in the daemon: a plugin publishes what listeners can use and no event of the daemon's, and needs a permission to take in those of other machines. */
+/**
+ * As in the daemon: what is published must be of use to listeners, and taking in events of other machines needs a permission. A test publishes the
+ * daemon's own events here, too.
+ */
 function pluginEvents(plugin: string, events: MemoryEvents, need: RequireCapability): MemoryEvents {
   const { inject, publish } = events;
   return Object.assign(events, {
     publish(event: Publication) {
       const fault = eventFault(event);
       if (fault !== undefined) throw svcError("SVC_EVENT_INVALID", `Plugin ${plugin} publishes an event '${event?.type}' that is not told: ${fault}.`);
-      if (isReservedEvent(event))
-        throw svcError("SVC_EVENT_RESERVED", `Plugin ${plugin} publishes an event of the type '${event.type}', which only the daemon publishes.`);
       return publish(event);
     },
     inject(envelope: Envelope) {

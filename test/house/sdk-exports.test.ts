@@ -157,6 +157,7 @@ const HOST_NAMES = [
   "emptySection",
   "endingStore",
   "enforcesAutonomy",
+  "eventFault",
   "guardedFiles",
   "guardedTasks",
   "keepsSessions",

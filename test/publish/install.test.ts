@@ -16,7 +16,7 @@ const missing = registryMissing() ?? (nodeOf(24) === undefined ? "there is no No
 if (missing !== undefined) console.warn(`The installation is not tried: ${missing}`);
 
 // What opens a browser sets less.
-vi.setConfig({ testTimeout: 300_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 /** What the default installation may take, in bytes. */
 const MOST = 60e6;
