@@ -264,6 +264,8 @@ describe.skipIf(NO_BROWSER !== undefined)("the editor of workflows", { timeout: 
     const [one, two] = [await open(`id=${id}`), await open(`id=${id}`)];
     const label = async (page: Page, step: string, name: string) => {
       await node(page, step).click();
+      // Until then it is the name of the step that was selected before.
+      await expect.poll(() => page.getByLabel("Id", { exact: true }).inputValue()).toBe(step);
       await page.getByLabel("Name", { exact: true }).fill(name);
       await says(page, "Nothing is wrong with it.");
     };
