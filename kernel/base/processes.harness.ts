@@ -6,7 +6,7 @@ import { join } from "node:path";
 export function smallDisk(folder: string, size: string): { remove(): void } | undefined {
   const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", folder]);
   if (mounted.status !== 0) return undefined;
-  return { remove: () => void execFileSync("umount", [folder]) };
+  return { remove: () => void execFileSync("umount", ["-l", folder]) };
 }
 
 /** The id of a process that has just ended. */
