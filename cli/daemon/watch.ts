@@ -22,7 +22,7 @@ export async function watch(cli: Cli, options: Readonly<Record<string, unknown>>
 }
 
 /** Formats an event; agent, chat and task follow the summary. */
-function lineOf({ at, kind, type, agentId, ref, summary, data = {} }: Event): string {
+export function lineOf({ at, kind, type, agentId, ref, summary, data = {} }: Event): string {
   const task = data.taskId ?? (kind === "agent" ? ref : undefined);
   const where = data.conversation ?? data.channel;
   const facts = Object.entries({ agent: agentId, chat: where, task }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${value}`]));
