@@ -111,6 +111,8 @@ export interface ForgeAgent {
   readonly names: readonly string[];
   /** Author of the agent's comments; absent while the token's user is not known. */
   readonly user?: ForgeUser;
+  /** The forge has not answered yet whose the token is, so that `names` may lack one: notes that mention an unknown name wait for it, up to an hour. */
+  readonly pending?: true;
   /** That user is a person's, or several agents': the agent's comments are recognised by their marker alone. */
   readonly shared: boolean;
   /** Name of the token, without revealing it: agents with the same one share its limits. */

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ask } from "../faults/daemon.harness.ts";
-import { ANNA, COMMON, createWorld, SECRET, sharedWorld, until, type World } from "./forge-a-daemon.harness.ts";
+import { ANNA, COMMON, createWorld, PROJECT, SECRET, sharedWorld, until, type World } from "./forge-a-daemon.harness.ts";
 
 const LONG = 60_000;
 
@@ -64,6 +64,25 @@ describe("a daemon whose forge_a makes trouble", () => {
       await answered(world);
       expect(world.answers(issue).map(({ by }) => by)).toEqual(["svc"]);
       expect(readFileSync(join(world.folder, ".svc/daemon.json"), "utf8") + world.daemon().said()).not.toContain("glpat-");
+    },
+    LONG,
+  );
+
+  it(
+    "who mentions an agent while the forge has not yet said whose its token is, is answered once it has",
+    async () => {
+      const world = await createWorld();
+      const { far, issue } = world;
+      far.faults.next({ kind: "status", status: 500 }, { path: /\/user$/, token: ANNA, times: 1_000 });
+      await world.start({ agentMappings: [{ agentId: "anna", token: ANNA }] });
+      const asked = far.comment("ada", issue, "@anna please look");
+      await far.hooks.settled();
+      const nobody = far.comment("ada", far.open("ada", PROJECT, "issue", { title: "Another" }), "nobody is meant");
+      await until(async () => (await world.decisions()).some(({ url }) => url.endsWith(`#note_${nobody.id}`)));
+      expect((await world.decisions()).filter(({ url }) => url.endsWith(`#note_${asked.id}`))).toEqual([]);
+      far.faults.clear();
+      await answered(world);
+      expect(world.answers(issue).map(({ by }) => by)).toEqual(["anna"]);
     },
     LONG,
   );

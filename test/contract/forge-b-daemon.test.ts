@@ -97,6 +97,26 @@ describe("a daemon at the far end of forge_b", () => {
   );
 
   it(
+    "who mentions an agent while GitHub has not yet said whose its new token is, is answered once it has",
+    async () => {
+      const world = await createWorld();
+      const { far, issue } = world;
+      far.faults.next({ kind: "status", status: 500 }, { path: /\/user$/, token: OWN, times: 1_000 });
+      await world.start();
+      const colleague = far.comment("ada", far.open("ada", REPO, "issue", { title: "Another" }), "@rita have you seen it?");
+      const asked = far.comment("ada", issue, "@helper please look");
+      await world.decided("no agent is mentioned", far.comment("ada", far.open("ada", REPO, "issue", { title: "A third" }), "nobody is meant"));
+      const done = await world.decisions();
+      for (const { id } of [colleague, asked]) expect(done.filter(({ url }) => url.endsWith(`#issuecomment-${id}`))).toEqual([]);
+      far.faults.clear();
+      await world.answered();
+      expect(world.answers(issue).map(({ by }) => by)).toEqual(["helper"]);
+      await world.decided("no agent is mentioned", colleague);
+    },
+    LONG,
+  );
+
+  it(
     "HOOK-07 outsiders, bots and quotes start nothing, each with its reason; an edit that names an agent does",
     async () => {
       const world = await sharedWorld();

@@ -97,6 +97,8 @@ export interface FaultMatch {
   readonly method?: string;
   /** Part of the path, or a pattern of it. */
   readonly path?: string | RegExp;
+  /** Calls with this token alone. */
+  readonly token?: string;
 }
 
 /** Faults of the API that are still to come. */
@@ -177,10 +179,11 @@ export async function startForgeHttp(answering: Answering, tokenOf: (headers: Fo
     },
   };
 
-  function faultOf({ method, path }: ForgeRequest): ForgeFault | undefined {
+  function faultOf({ method, path, token }: ForgeRequest): ForgeFault | undefined {
     const at = pending.findIndex(
       ({ match }) =>
         (match.method === undefined || match.method === method) &&
+        (match.token === undefined || match.token === token) &&
         (match.path === undefined || (typeof match.path === "string" ? path.includes(match.path) : match.path.test(path))),
     );
     const found = pending[at];

@@ -113,15 +113,15 @@ export function createIdentities(
     // One that is named and lives nowhere would be asked in vain: the section's check warns of it.
     if (key === undefined || (mapping?.node === undefined && ctx.agents.get(agent) === undefined)) return undefined;
     const configured = mapping?.forgeUsernames ?? [];
-    const own = key.agents.includes(agent) ? key.user : undefined;
     // The common user stands for who is routed, and without routes for the only one that answers by its token.
     const alone = routes.length === 0 && sharers.size === 1 && sharers.has(agent);
-    const stands = routed || alone ? common?.user : undefined;
-    const names = [...configured, ...[own, stands].flatMap((user) => (user === undefined ? [] : [user.login]))];
+    const mentioned = [...(key.agents.includes(agent) ? [key] : []), ...(common !== undefined && (routed || alone) ? [common] : [])];
+    const names = [...configured, ...mentioned.flatMap(({ user }) => (user === undefined ? [] : [user.login]))];
     return {
       agent,
       names: [...new Set(names.map((name) => name.replace(/^@/, "").toLowerCase()))],
       ...(key.user === undefined ? {} : { user: key.user }),
+      ...(mentioned.some(({ user, state }) => user === undefined && state === "unknown") ? { pending: true } : {}),
       shared: isShared(key, agent, configured),
       token: key.name,
       ...(mapping?.node === undefined ? {} : { node: mapping.node }),

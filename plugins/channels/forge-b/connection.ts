@@ -65,10 +65,12 @@ export function openConnection(ctx: PluginContext<Settings>, channel: ChannelHan
         asking = own;
         try {
           await identity.identify(api, asked);
+          identity.refused = false;
           await keep(identity);
           known.push(`@${identity.user?.login ?? identity.names[0] ?? "unknown"}`);
         } catch (error) {
           asked.throwIfAborted();
+          identity.refused = own.refusal !== undefined;
           wrong.push(own.refusal ?? reasonOf(error));
         }
       }

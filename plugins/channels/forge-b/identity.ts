@@ -18,6 +18,8 @@ export interface Identity {
   user?: ForgeUser;
   /** By which it is mentioned. */
   names: readonly string[];
+  /** The forge refuses it: whose it is stays unknown until it takes it again. */
+  refused?: boolean;
   /** False for an App that is installed nowhere: nothing can be asked in its name. */
   installed: boolean;
   /** Misleading configuration, for the log. */
@@ -102,13 +104,15 @@ export async function createIdentities(settings: Settings, api: () => Api, refus
     const identity = of(agent);
     if (identity === undefined) return [];
     const mapping = mappingOf(agent);
-    const names = [...(identity === common ? [] : identity.names), ...(isRouted ? (common?.names ?? []) : []), ...(mapping?.forgeUsernames ?? [])];
+    const mentioned = [...(identity === common ? [] : [identity]), ...(isRouted && common !== undefined ? [common] : [])];
+    const names = [...mentioned.flatMap((one) => one.names), ...(mapping?.forgeUsernames ?? [])];
     const users = all.filter(({ user }) => user !== undefined && user.id === identity.user?.id).length;
     return [
       {
         agent,
         names: [...new Set(names.map((name) => name.replace(/^@/, "")))],
         ...(identity.user === undefined ? {} : { user: identity.user }),
+        ...(mentioned.some(({ names, refused }) => names.length === 0 && refused !== true) ? { pending: true } : {}),
         // The common token may be a person's own.
         shared: users > 1 || identity === common,
         token: identity.name,

@@ -11,6 +11,8 @@ export type Command = "stop" | "status";
 /** Runs that a note starts, or why it starts none. */
 export type Verdict =
   | { readonly reason: string; readonly seen?: SeenObject }
+  /** To be decided later. */
+  | { readonly waits: string }
   | { readonly starts: readonly ForgeAgent[]; readonly actor: ForgeUser; readonly right: ForgeRight; readonly seen: SeenObject }
   | { readonly command: Command; readonly agents: readonly string[]; readonly actor: ForgeUser; readonly right: ForgeRight; readonly seen: SeenObject };
 
@@ -24,6 +26,8 @@ export interface Deciding extends Shared {
 const UNSEEN_EDIT_MS = 600_000;
 /** So often a right is asked for before the answer is taken for "may not write". */
 const TRIES = 3;
+/** A note that mentions unknown names alone waits this long for the forge to say whose each token is: one may be an agent's. */
+const PENDING_MS = 3_600_000;
 /** Notes that a list finds later than this are shown to the operator and not worked on. */
 const OLD_MS = 24 * 3_600_000;
 
@@ -31,7 +35,13 @@ const OLD_MS = 24 * 3_600_000;
  * Decides which agents a note addresses. Tests in order; the first that matches is the reason for none. The signature was verified before, and the
  * caller detects a run that exists already.
  */
-export async function decide(deciding: Deciding, forge: Forge, note: ForgeNote, via: Incoming["via"], attempt: number, signal: AbortSignal): Promise<Verdict> {
+export async function decide(
+  deciding: Deciding,
+  forge: Forge,
+  note: ForgeNote,
+  { via, tries: attempt = 1, at: receivedAt }: Pick<Incoming, "via" | "tries" | "at">,
+  signal: AbortSignal,
+): Promise<Verdict> {
   const { rows, comments, standing, markers } = deciding;
   const { place, author } = note;
   const agents = forge.agents(place.project);
@@ -54,11 +64,14 @@ export async function decide(deciding: Deciding, forge: Forge, note: ForgeNote, 
 
   const known = (await rows.objects.get(objectKey(forge.name, forge.origin, place, note)))?.value;
   if (known !== undefined && known.updatedAt > note.updatedAt) return { reason: "stale" };
-  const found = mentionsIn(note.text, forge.grammar).flatMap(({ name }) => agents.filter(({ names }) => names.some((one) => one.toLowerCase() === name)));
+  const mentions = mentionsIn(note.text, forge.grammar);
+  const found = mentions.flatMap(({ name }) => agents.filter(({ names }) => names.some((one) => one.toLowerCase() === name)));
   const named = [...new Map(found.map((one) => [one.agent, one])).values()];
   const seen: SeenObject = { names: named.map(({ agent }) => agent), hash: digest(note.text), updatedAt: note.updatedAt, at: Date.now() };
   if (note.edited && known?.hash === seen.hash) return { reason: "edit without new words", seen };
   const command = commandIn(note.text);
+  if (named.length === 0 && mentions.length > 0 && agents.some(({ pending }) => pending) && Date.now() - receivedAt < PENDING_MS)
+    return { waits: "the forge has not said yet whose each token is" };
   if (named.length === 0 && command?.bare !== true) return { reason: "no agent is mentioned", seen };
   const before = note.edited ? earlierNames(note, known, via, forge, agents) : [];
   const fresh = before === "unseen" ? [] : named.filter(({ agent }) => !before.includes(agent));

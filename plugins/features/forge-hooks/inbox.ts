@@ -10,6 +10,7 @@ const DROPPED: ReadonlySet<string> = new Set(["outsider", "bot"]);
 const TRIES = 5;
 const ABSENT_MS = 500;
 const LONGEST_MS = 30_000;
+const WAIT_MS = 1_000;
 const KEPT_DECISIONS = 1_000;
 const TRIM_EVERY = 200;
 
@@ -57,11 +58,12 @@ export class Inbox {
   }
 
   async #take(item: Claimed<Incoming>, signal: AbortSignal): Promise<void> {
-    const { forge: name, note, deleted, via } = item.value;
+    const { forge: name, note, deleted } = item.value;
     const forge = forgeOf(this.#deciding, name);
     if (deleted !== undefined) return this.#runs.deleted(objectKey(forge.name, forge.origin, deleted.place, deleted.note));
     if (note === undefined) return;
-    const verdict = await decide(this.#deciding, forge, note, via, item.value.tries ?? 1, signal);
+    const verdict = await decide(this.#deciding, forge, note, item.value, signal);
+    if ("waits" in verdict) return this.#wait(item, note, verdict.waits);
     if ("reason" in verdict) return this.#close(item, forge, note, [], verdict.reason, verdict);
     const as = "starts" in verdict ? (verdict.starts[0]?.agent ?? "") : (verdict.agents[0] ?? forge.agents(note.place.project)[0]?.agent ?? "");
     const whole = await this.#complete(item, forge, note, as, signal);
@@ -80,6 +82,14 @@ export class Inbox {
         started.push(agent.agent);
     }
     await this.#close(item, forge, whole, started, started.length > 0 ? undefined : "answered before", rest);
+  }
+
+  /** Not a failed try: the item keeps their number. */
+  #wait({ id, attempt, value }: Claimed<Incoming>, note: ForgeNote, reason: string): Promise<void> {
+    const { rows, ctx } = this.#deciding;
+    const delayMs = Math.min(Math.max(WAIT_MS, Date.now() - value.at), LONGEST_MS);
+    ctx.log.debug({ forge: value.forge, note: note.url, reason, pauseMs: delayMs }, "a note waits");
+    return rows.store.commit([release(NAMES.inbox, id, { delayMs, attempt })]);
   }
 
   async #complete(
@@ -106,7 +116,7 @@ export class Inbox {
     note: ForgeNote,
     agents: readonly string[],
     reason: string | undefined,
-    verdict: Verdict,
+    verdict: Exclude<Verdict, { readonly waits: string }>,
   ): Promise<void> {
     const { rows, ctx } = this.#deciding;
     const object = objectKey(forge.name, forge.origin, note.place, note);
