@@ -198,8 +198,7 @@ describe("A2A", () => {
     ];
     const { body } = await at.call("message/send", { message: { kind: "message", role: "user", messageId: "m", parts } });
     const [answer] = (body as { result: { artifacts: { parts: { text: string }[] }[] } }).result.artifacts;
-    for (const piece of ["look:", '"answer": 42', "File 'a.csv' (text/csv):\nx;ü", "https://example.org/b.png"])
-      expect(answer?.parts[0]?.text).toContain(piece);
+    for (const piece of ["look:", '"answer":42', "File 'a.csv' (text/csv):\nx;ü", "https://example.org/b.png"]) expect(answer?.parts[0]?.text).toContain(piece);
   });
 
   it("a caller that goes away does not end its task, and one that does not wait gets it at once", async () => {

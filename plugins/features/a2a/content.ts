@@ -42,7 +42,8 @@ function recordOf(value: unknown, message: string): Json {
 
 function wordsOf(part: Json, at: number): string {
   if (typeof part["text"] === "string") return part["text"];
-  if (part["data"] !== undefined) return `\`\`\`json\n${JSON.stringify(part["data"], null, 2)}\n\`\`\``;
+  // Not indented: deep data of few bytes would grow to a long text.
+  if (part["data"] !== undefined) return `\`\`\`json\n${JSON.stringify(part["data"])}\n\`\`\``;
   // Generation 1.0 has the file's members in the part itself.
   const file = typeof part["file"] === "object" && part["file"] !== null ? (part["file"] as Json) : part;
   // The name is part of a line of ours.

@@ -86,6 +86,11 @@ it.each([
   expect(() => readMessage(message)).toThrow(expect.objectContaining({ code: -32602 }));
 });
 
+it("data is as long for the agent as the caller sent it, however deep", () => {
+  const data = JSON.parse(`${"[".repeat(60)}${"1,".repeat(50_000)}1${"]".repeat(60)}`) as unknown;
+  expect(readMessage({ parts: [{ data }] }).text).toBe(`\`\`\`json\n${JSON.stringify(data)}\n\`\`\``);
+});
+
 it("a call does not change what objects inherit", () => {
   const call = parseCall(new TextEncoder().encode('{"jsonrpc":"2.0","id":1,"method":"x","params":{"__proto__":{"polluted":true}}}'));
   expect([(call.params as { polluted?: boolean }).polluted, ({} as { polluted?: boolean }).polluted]).toEqual([undefined, undefined]);
