@@ -31,7 +31,7 @@ async function withTool(abilities: object = {}, options: RunOptions = {}) {
         run: describe,
       });
       const named = (name: string) => ({ name, description: "d", input: { type: "object" as const }, run: describe });
-      const unusable = [{ ...named("odd"), input: undefined }, null, named(7 as never)] as never[];
+      const unusable = [{ ...named("odd"), input: undefined }, { ...named("untyped"), input: {} }, null, named(7 as never)] as never[];
       ctx.provide.toolset({ name: "some", tools: (agent) => (agent === "a" ? [named("who"), ...unusable, named("extra")] : []) });
       ctx.provide.toolset({ name: "broken", tools: () => Promise.reject(new Error("no idea")) });
     },
@@ -117,7 +117,7 @@ it("what a set offers that is no tool is left out, and counts against its plugin
   expect(await names("a")).toEqual(["who", "mine", "extra"]);
   expect(kernel.health().plugins.find(({ id }) => id === "feature-who")).toMatchObject({ failures: 3 });
   const logged = () => readFileSync(destination, "utf8").split("\n");
-  for (const words of ["tool unsure for", "no idea", "tools of broken", "tools of some", "a tool 'odd'", "3 of the 5 tools of 'some' are left out"])
+  for (const words of ["tool unsure for", "no idea", "tools of broken", "tools of some", "a tool 'odd'", "4 of the 6 tools of 'some' are left out"])
     await vi.waitFor(() => expect(logged().filter((line) => line.includes("feature-who") && line.includes(words))).not.toEqual([]), PATIENCE);
 });
 

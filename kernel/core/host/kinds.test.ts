@@ -121,6 +121,10 @@ describe.each(kinds)("the kind %s", (kind) => {
     expect(thingsOf(scope)).toEqual([]);
   });
 
+  it.runIf("input" in KINDS[kind].members)("is refused with an input that no model's API takes", () => {
+    expect(() => give(open().provide, kind, { ...thing, input: { properties: {} } })).toThrow(/its input is no JSON Schema with type: 'object'/);
+  });
+
   it("is refused where the manifest lists what is registered and not this", () => {
     expect(() => give(open("feature-one", ["hook inbound"]).provide, kind, thing)).toThrow(expect.objectContaining({ code: "SVC_PLUGIN_UNDECLARED" }));
     const listed = open("feature-one", [declared]);
