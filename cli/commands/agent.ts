@@ -4,7 +4,7 @@ import { productName } from "../catalog.ts";
 import type { Cli } from "../cli.ts";
 import { coded, fail } from "../errors.ts";
 import type { OwnGroup } from "../group.ts";
-import { makeFolder } from "../make-folder.ts";
+import { makeFolder, unmakeFolder } from "../make-folder.ts";
 import { quantity } from "../quantity.ts";
 import { table } from "../table.ts";
 
@@ -50,15 +50,21 @@ const group: OwnGroup = {
           tier: String(options.tier ?? "local"),
           ...(options.model === undefined ? {} : { model: String(options.model) }),
         };
-        let made = false;
-        const changed = await changeFile(cli, (editor) => {
+        const path = resolve(cli.folder, workspace);
+        let made: string | undefined;
+        const added = changeFile(cli, (editor) => {
           if (editor.get(`agents.${id}`) !== undefined)
             throw fail("SVC_CLI_EXISTS", { what: `Agent ${id}`, next: `change it with: svc config set agents.${id}.<key> <value>` });
           editor.set(`agents.${id}`, JSON.stringify(agent));
-          made = makeFolder(resolve(cli.folder, workspace)) || made;
+          made ??= makeFolder(path);
         });
-        const verdict = await putInForce(cli, changed);
-        const folder = made ? ` Its workspace ${resolve(cli.folder, workspace)} was made.` : "";
+        const verdict = await added
+          .then((changed) => putInForce(cli, changed))
+          .catch((error) => {
+            if (made !== undefined) unmakeFolder(path, made);
+            throw error;
+          });
+        const folder = made === undefined ? "" : ` Its workspace ${path} was made.`;
         cli.print(`Agent ${id} is added.${folder} ${describeVerdict(verdict)}`, { id, ...agent, ...verdict });
       },
     },

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { closeSync, existsSync, mkdirSync, openSync, readFileSync, realpathSync } from "node:fs";
+import { closeSync, constants, existsSync, mkdirSync, openSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -59,7 +59,7 @@ export async function launch(cli: Cli, flags: readonly string[]): Promise<Daemon
   const { requireUnheld } = await import("@svc/kernel/folder");
   requireUnheld(cli.dataFolder);
   mkdirSync(cli.dataFolder, { recursive: true, mode: 0o700 });
-  const errors = openSync(`${cli.logFile}.start`, "w", 0o600);
+  const errors = openEmpty(`${cli.logFile}.start`);
   const program = ownProgram();
   const began = Date.now();
   const child = childProcess().spawn(process.execPath, [program, "daemon", "start", "--foreground", "--config", cli.file, ...flags], {
@@ -96,6 +96,13 @@ export async function launch(cli: Cli, flags: readonly string[]): Promise<Daemon
   child.unref();
   const reason = `it did not answer within ${START_MS / 1000} s. It still starts (pid ${child.pid}); look with: svc daemon status`;
   throw fail("SVC_CLI_START_FAILED", { reason, log: cli.logFile });
+}
+
+/** A new file: not what a link of that name leads to, nor one that another user left. */
+function openEmpty(file: string): number {
+  const { O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
+  rmSync(file, { force: true });
+  return openSync(file, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0o600);
 }
 
 /** The daemon that the watchdog of a killed one has started. */

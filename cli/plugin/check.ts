@@ -22,7 +22,7 @@ export async function check(cli: Cli, word: string, { quick = false }: { readonl
   const subject = await subjectNamed(cli, word);
   const results: Checked[] = [...(subject.folder === undefined ? [] : checkPackage(subject.folder, subject.pkg as PackageFacts))];
   let seen: Observed | undefined;
-  const dry = await attempt("loads, and sets up without doing anything", async () => {
+  const dry = await attempt(cli, "loads, and sets up without doing anything", async () => {
     seen = await look(cli, subject);
     return describeObserved(seen);
   });
@@ -30,9 +30,9 @@ export async function check(cli: Cli, word: string, { quick = false }: { readonl
   if (seen !== undefined) {
     if (subject.folder !== undefined) results.push(checkVersion(seen));
     const sample = sampleOf(subject);
-    results.push(await checkLeaks(subject, sample.section));
-    if (subject.folder !== undefined) results.push(await checkSuite(subject));
-    if (!quick) results.push(await checkTorture(subject, sample.section), await checkBeside(subject, seen, sample.whole));
+    results.push(await checkLeaks(cli, subject, sample.section));
+    if (subject.folder !== undefined) results.push(await checkSuite(cli, subject));
+    if (!quick) results.push(await checkTorture(cli, subject, sample.section), await checkBeside(cli, subject, seen, sample.whole));
   }
   const lines = results.map(
     ({ name, ok, detail }) => `${ok ? "ok     " : "FAILED "} ${name}${detail === undefined ? "" : `\n${detail.replace(/^/gm, "          ")}`}`,
@@ -81,8 +81,8 @@ function peerTrouble({ dependencies = {}, peerDependencies = {} }: PackageFacts)
   return peerDependencies["@svc/sdk"] === undefined ? "peerDependencies lacks @svc/sdk" : undefined;
 }
 
-function checkLeaks(subject: Subject, section: unknown): Promise<Checked> {
-  return attempt("leaves nothing open after fifty loads and unloads", async () => {
+function checkLeaks(cli: Cli, subject: Subject, section: unknown): Promise<Checked> {
+  return attempt(cli, "leaves nothing open after fifty loads and unloads", async () => {
     const { rounds, left, unstarted, unstopped } = await leaksOf(subject, section);
     const kinds = Object.entries(left).map(([kind, count]) => `${count} ${kind}`);
     const notes = [
@@ -95,19 +95,19 @@ function checkLeaks(subject: Subject, section: unknown): Promise<Checked> {
   });
 }
 
-async function checkSuite(subject: Subject): Promise<Checked> {
+async function checkSuite(cli: Cli, subject: Subject): Promise<Checked> {
   const module = conformanceOf(subject);
   if (module === undefined) return { name: "exports a conformance module", ok: false, detail: "see the chapter on testing in the README of @svc/sdk" };
-  return attempt("has a conformance module that runs", async () => allPassed((await suiteOf(subject, module)).tests));
+  return attempt(cli, "has a conformance module that runs", async () => allPassed((await suiteOf(subject, module)).tests));
 }
 
-function checkTorture(subject: Subject, section: unknown): Promise<Checked> {
-  return attempt("withstands hostile words, far ends, stops and sections", async () => allPassed((await tortureOf(subject, section)).tests));
+function checkTorture(cli: Cli, subject: Subject, section: unknown): Promise<Checked> {
+  return attempt(cli, "withstands hostile words, far ends, stops and sections", async () => allPassed((await tortureOf(subject, section)).tests));
 }
 
 /** In real daemons, among plugins that do everything wrong. */
-function checkBeside(subject: Subject, { id, section }: Observed, sample: Readonly<Record<string, unknown>>): Promise<Checked> {
-  return attempt("goes on working beside bad plugins, in a daemon that they bring down", async () => {
+function checkBeside(cli: Cli, subject: Subject, { id, section }: Observed, sample: Readonly<Record<string, unknown>>): Promise<Checked> {
+  return attempt(cli, "goes on working beside bad plugins, in a daemon that they bring down", async () => {
     const switched = subject.pkg?.svc?.activate === "enabled" && section !== undefined ? { section } : {};
     const { runBeside } = await import("./beside.js");
     const ours = firstParty().some(({ manifest }) => `${manifest.kind}-${manifest.name}` === id);
@@ -125,11 +125,16 @@ function allPassed(tests: SuiteReport["tests"]): string {
   return `${tests.length} tests passed: ${tests.map(({ name }) => name).join("; ")}`;
 }
 
-async function attempt(name: string, work: () => Promise<string | undefined>): Promise<Checked> {
+/** On a terminal the name stands there while it works. */
+async function attempt(cli: Cli, name: string, work: () => Promise<string | undefined>): Promise<Checked> {
+  const shown = cli.terminal && process.stderr.isTTY;
+  if (shown) process.stderr.write(`${name} ...`);
   try {
     const detail = await work();
     return { name, ok: true, ...(detail === undefined ? {} : { detail }) };
   } catch (error) {
     return { name, ok: false, detail: (error as Error).message };
+  } finally {
+    if (shown) process.stderr.write("\r\u001b[K");
   }
 }

@@ -1,4 +1,4 @@
-import { chownSync, lchownSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chownSync, lchownSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import { temporaryFolder } from "../kit/kernel.ts";
@@ -32,6 +32,18 @@ it.skipIf(process.getuid?.() !== 0)("what root changes in the folder of another 
   const { folder } = await shell.json<{ folder: string }>("backup", join(await temporaryFolder(), "copy"));
   expect(await shell.svc("restore", folder)).toMatchObject({ code: 0 });
   expect(foreign()).toEqual([]);
+});
+
+it("a start of the daemon writes its first words to no file that a link leads to", async () => {
+  shell = await openShell();
+  shell.write(echoConfig());
+  const precious = join(await temporaryFolder(), "precious");
+  writeFileSync(precious, "kept");
+  mkdirSync(join(shell.folder, ".svc"));
+  symlinkSync(precious, join(shell.folder, ".svc/daemon.log.start"));
+  expect(await shell.svc("daemon", "start")).toMatchObject({ code: 0 });
+  expect(readFileSync(precious, "utf8")).toBe("kept");
+  expect(lstatSync(join(shell.folder, ".svc/daemon.log.start")).isFile()).toBe(true);
 });
 
 it.skipIf(process.getuid?.() !== 0)("what root begins in the folder of another user is that user's", async () => {

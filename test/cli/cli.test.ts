@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Trace } from "@svc/sdk";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -265,6 +265,9 @@ describe("the program", () => {
     expect((await lines(shell).svc("daemon", "send", "second", "hello")).out).toContain("Second");
     expect((await lines(shell).svc("agent", "add", "second")).err).toContain("exists already");
     expect((await lines(shell).svc("agent", "add", "bad", "--tier", "no-such-tier")).code).toBe(78);
+    expect((await lines(shell).svc("agent", "add", "bad", "--tier", "no-such-tier", "--workspace", "deep/er")).code).toBe(78);
+    for (const folder of ["workspaces/bad", "deep"]) expect(existsSync(join(shell.folder, folder))).toBe(false);
+    expect(existsSync(join(shell.folder, "workspaces/second"))).toBe(true);
     expect((await lines(shell).svc("agent", "remove", "second")).out).toContain("In force now.");
     expect((await lines(shell).svc("daemon", "send", "second", "hello")).code).not.toBe(0);
     expect(Object.keys(shell.config().agents as object)).toEqual(["echo"]);
