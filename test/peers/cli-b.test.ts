@@ -94,6 +94,21 @@ describe.skipIf(skipped)("cli-b on Codex", () => {
     expect(answerOf(events)).toContain("rejected");
   });
 
+  it("the model of a message counts for its turn alone of a conversation that is kept", async () => {
+    const asked = () => warm.server.requests.filter(({ api }) => api === "responses").map(({ body }) => (body as { model?: string }).model);
+    let session: string | undefined;
+    const models: unknown[] = [];
+    for (const model of ["fake-7", "fake-8", "fake-7"]) {
+      const events = await warm.run("hello", { settings: kept, model, ...(session === undefined ? {} : { session }) });
+      session = first(events, "session")?.id as string;
+      models.push((first(events, "usage") as { model?: string } | undefined)?.model);
+    }
+    expect(models).toEqual(["fake-7", "fake-8", "fake-7"]);
+    expect(asked()).toEqual(models);
+    const last = warm.server.requests.at(-1)?.body;
+    expect(JSON.stringify(last).match(/ECHO: hello/g)).toHaveLength(2);
+  });
+
   it("a permissionMode that was narrowed counts for the next turn of a conversation that is kept", async () => {
     const touch = (name: string) => `CALL:exec_command:{"cmd":"touch ${name}; sleep 0.2"} x`;
     const before = await warm.run(touch("wide"), { settings: { ...kept, permissionMode: "bypassPermissions" } });

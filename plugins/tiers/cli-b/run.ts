@@ -61,7 +61,7 @@ export function createRunner(ctx: PluginContext<ProgramSection>): (turn: Turn, c
         () => false,
       ),
   });
-  const shared = { engines, servers: createToolServers(ctx.log, "tier cli-b"), early: new Map<string, Fields[]>(), rights: new WeakMap() };
+  const shared = { engines, servers: createToolServers(ctx.log, "tier cli-b"), early: new Map<string, Fields[]>(), openedWith: new WeakMap() };
   return (turn, context, signal) =>
     runOnPool(engines, {
       launch: () => launchOf(ctx, shared, turn),
@@ -77,8 +77,8 @@ interface Shared {
   readonly servers: ToolServers;
   /** By thread: what was told of its tool servers before a run could listen, or between two runs. */
   readonly early: Map<string, Fields[]>;
-  /** By process and thread: the rights with which it was opened there, and which it keeps. */
-  readonly rights: WeakMap<LineRpc, Map<string, string>>;
+  /** By process and thread: the rights and the model with which it was opened there, and which it keeps. */
+  readonly openedWith: WeakMap<LineRpc, Map<string, string>>;
 }
 
 /** More threads than these are not remembered. */
@@ -104,7 +104,7 @@ function launchOf(ctx: PluginContext<ProgramSection>, { early }: Shared, { id, a
 
 async function* converse(
   ctx: PluginContext<ProgramSection>,
-  { servers, early, rights }: Shared,
+  { servers, early, openedWith }: Shared,
   turn: Turn,
   context: TurnContext,
   signal: AbortSignal,
@@ -123,7 +123,7 @@ async function* converse(
     config: { mcp_servers: await serversOf(agent.workspace, id) },
   };
   const lost = (reason: string) => ctx.log.info({ agent: agent.id, reason }, "the native session is gone; starting a new one");
-  const opened = await openThread({ engine, rights, wanted, now: JSON.stringify(sandboxOf(settings)), session: context.session, lost });
+  const opened = await openThread({ engine, openedWith, wanted, now: JSON.stringify([sandboxOf(settings), model]), session: context.session, lost });
   const thread = opened.id;
   let turnId: string | undefined;
   const interrupt = () => {
@@ -180,22 +180,22 @@ async function* converse(
 }
 
 /** What a thread is opened by. */
-interface Opening extends Pick<Shared, "rights"> {
+interface Opening extends Pick<Shared, "openedWith"> {
   readonly engine: PooledEngine;
   readonly wanted: Fields;
-  /** The rights that count now. */
+  /** The rights and the model that count now. */
   readonly now: string;
   readonly session: string | undefined;
   lost(reason: string): void;
 }
 
 /**
- * The thread to go on with, else a new one. A thread that the engine has open already keeps what it was opened with: where its rights are others now,
+ * The thread to go on with, else a new one. A thread that the engine has open already keeps what it was opened with: where that is something else now,
  * it goes on as a copy.
  */
-async function openThread({ engine, rights, wanted, now, session, lost }: Opening): Promise<{ readonly id: string; readonly model?: string }> {
-  const open = rights.get(engine.rpc) ?? new Map<string, string>();
-  rights.set(engine.rpc, open);
+async function openThread({ engine, openedWith, wanted, now, session, lost }: Opening): Promise<{ readonly id: string; readonly model?: string }> {
+  const open = openedWith.get(engine.rpc) ?? new Map<string, string>();
+  openedWith.set(engine.rpc, open);
   const keep = (id: string, model: unknown) => {
     engine.opened.add(id);
     open.set(id, now);
