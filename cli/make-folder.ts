@@ -18,7 +18,7 @@ export function makeFolder(path: string, mode = 0o777): string | undefined {
   return first;
 }
 
-/** Removes what `makeFolder` made, from `first` on; what is no longer empty stays. */
+/** Removes what `makeFolder` made, from `first` on, as far as it is still empty. */
 export function unmakeFolder(path: string, first: string): void {
   try {
     for (let made = path; made.length >= first.length; made = dirname(made)) rmdirSync(made);
