@@ -12,11 +12,18 @@ const MOST_CHARS = 4_194_304;
 export async function* readFrames(body: AsyncIterable<Uint8Array>): AsyncGenerator<SentFrame> {
   const decoder = new TextDecoder();
   let waiting = "";
+  let carriage = "";
   for await (const chunk of body) {
-    waiting += decoder.decode(chunk, { stream: true }).replaceAll("\r\n", "\n");
-    for (let end = waiting.indexOf("\n\n"); end >= 0; end = waiting.indexOf("\n\n")) {
+    const text = carriage + decoder.decode(chunk, { stream: true });
+    // Its line feed may come with the next chunk.
+    carriage = text.endsWith("\r") ? "\r" : "";
+    // What came before holds no end of a frame, but perhaps the first half of one.
+    let from = Math.max(0, waiting.length - 1);
+    waiting += text.slice(0, text.length - carriage.length).replaceAll("\r\n", "\n");
+    for (let end = waiting.indexOf("\n\n", from); end >= 0; end = waiting.indexOf("\n\n", from)) {
       const frame = frameOf(waiting.slice(0, end));
       waiting = waiting.slice(end + 2);
+      from = 0;
       if (frame !== undefined) yield frame;
     }
     if (waiting.length > MOST_CHARS) throw new Error("a frame is longer than what is read");

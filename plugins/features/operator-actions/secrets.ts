@@ -18,11 +18,12 @@ export function createVariables(env: (name: string) => string | undefined): Vari
       return value;
     },
     hide(text) {
-      let out = text;
-      for (const [name, value] of secrets) {
-        for (const form of new Set([value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)])) out = out.replaceAll(form, `[${name}]`);
-      }
-      return out;
+      const forms = [...secrets].flatMap(([name, value]) =>
+        [value, encodeURIComponent(value), JSON.stringify(value).slice(1, -1)].map((form) => ({ form, name })),
+      );
+      // The longest first: one secret may be the beginning of another.
+      forms.sort((left, right) => right.form.length - left.form.length);
+      return forms.reduce((out, { form, name }) => out.replaceAll(form, `[${name}]`), text);
     },
   };
 }
