@@ -54,6 +54,20 @@ describe("ENG-7 the relays of a key", () => {
     expect(await ask(one, "/v1/quick")).toEqual([200, "first\nwhole"]);
   });
 
+  it("ENG-7 a vendor's status that HTTP does not have is an error of the vendor", async () => {
+    const statuses = ["099", "000", "200"];
+    const server = listenRaw((socket) => {
+      socket.on("error", () => undefined).once("data", () => socket.end(`HTTP/1.1 ${statuses.shift()} Odd\r\ncontent-length: 4\r\n\r\nwell`));
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    closing.push(() => server.close());
+    const relay = await relays().relayFor(paidBy(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, "first"));
+    expect(await ask(relay, "/v1/quick")).toEqual([502, expect.stringContaining("the status 99, which HTTP does not have")]);
+    expect(await ask(relay, "/v1/quick")).toEqual([502, expect.stringContaining("the status 0, which HTTP does not have")]);
+    expect(await ask(relay, "/v1/quick")).toEqual([200, "well"]);
+  });
+
   it("ENG-7 the relay of a changed key ends its exchanges and takes no more", async () => {
     const { base, waiting, release } = await vendor();
     const keys = relays();

@@ -136,8 +136,14 @@ async function pass(request: IncomingMessage, response: ServerResponse, vendor: 
     });
     onward.on("error", (error) => refuse(502, `the vendor cannot be reached: ${error.message}`));
     onward.on("response", (answer) => {
+      const { statusCode: status = 0 } = answer;
+      // A parser takes it, `writeHead` throws for it, and an error here would end the daemon.
+      if (status < 200) {
+        answer.resume();
+        return refuse(502, `the vendor answered with the status ${status}, which HTTP does not have`);
+      }
       const kept = Object.entries(answer.headers).filter(([name]) => !HOP_BY_HOP.includes(name));
-      response.writeHead(answer.statusCode ?? 502, Object.fromEntries(kept));
+      response.writeHead(status, Object.fromEntries(kept));
       answer.on("error", () => response.destroy());
       answer.pipe(response);
     });
