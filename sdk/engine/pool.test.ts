@@ -39,3 +39,17 @@ it("RUN-01 a run that comes while the process of a cancelled one is being ended 
   expect(engine.rpc.alive).toBe(true);
   expect(processes()).toHaveLength(1);
 });
+
+it("a kept process whose output became unreadable is ended when the next run cannot use it", async () => {
+  const warm = createMemoryWarm();
+  const engines = createEnginePool({ spawn, warm, name: "odd", handshake: (rpc) => rpc.request("hello", {}) });
+  const odd = { ...launch, args: ["-e", `${SLOW} setTimeout(() => console.log("{ an update is there"), 400);`] };
+  const { signal } = new AbortController();
+  const first = await engines.claim({ launch: odd, shared: true, signal });
+  await engines.giveBack(first, { over: true });
+  while (first.rpc.alive) await new Promise((resolve) => setTimeout(resolve, 5));
+  const second = await engines.claim({ launch: odd, shared: true, signal });
+  expect(second).not.toBe(first);
+  await first.rpc.ended;
+  expect(processes()).toHaveLength(1);
+});

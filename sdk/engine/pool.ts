@@ -80,11 +80,17 @@ export function createEnginePool({ spawn, warm, name, handshake, clean }: PoolOp
   }
 
   async function claimShared(key: string, launch: RpcOptions, signal: AbortSignal): Promise<PooledEngine> {
-    const found = inUse.get(key) ?? warm.take<PooledEngine>(key);
+    const kept = inUse.has(key) ? undefined : warm.take<PooledEngine>(key);
+    const found = kept ?? inUse.get(key);
     if (found?.rpc.alive && found.opened.size < CONVERSATIONS) {
       inUse.set(key, found);
       found.users++;
       return found;
+    }
+    if (kept !== undefined) {
+      // Its output became unreadable while it waited, and it may run on: the pool does not hold it any more, so nobody else ends it.
+      warm.drop(key);
+      void kept.rpc.stop();
     }
     const opening = openings.get(key) ?? begin(key, launch);
     opening.waiting++;
