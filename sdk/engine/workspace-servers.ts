@@ -1,4 +1,5 @@
-import { readFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { type Fields, fieldsOf, textOf } from "./fields.ts";
 
@@ -8,15 +9,16 @@ export type WorkspaceServer = { readonly name: string } & (
   | { readonly url: string; readonly headers?: Fields }
 );
 
+const MAX_BYTES = 1_048_576;
+
 /**
  * Reads the tool servers of `<workspace>/.mcp.json`. An unreadable file yields an empty list; an entry without command and address is skipped.
  * `taskId` is for an engine that starts them without its own environment: it is set in theirs.
  */
 export async function workspaceServers(workspace: string, taskId?: string): Promise<readonly WorkspaceServer[]> {
-  const file = await readFile(join(workspace, ".mcp.json"), "utf8").catch(() => "{}");
   let entries: Fields;
   try {
-    entries = fieldsOf(fieldsOf(JSON.parse(file)).mcpServers);
+    entries = fieldsOf(fieldsOf(JSON.parse(await textAt(join(workspace, ".mcp.json")))).mcpServers);
   } catch {
     return [];
   }
@@ -29,4 +31,17 @@ export async function workspaceServers(workspace: string, taskId?: string): Prom
     }
     return textOf(url) ? [{ name, url: url as string, ...(headers === undefined ? {} : { headers: fieldsOf(headers) }) }] : [];
   });
+}
+
+/** A regular file's text. The agent may have put anything there: a pipe without a writer would hold the run for ever, a device would never end. */
+async function textAt(path: string): Promise<string> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    const facts = await file.stat();
+    if (!facts.isFile() || facts.size > MAX_BYTES) throw new Error(`${path} is no file of at most ${MAX_BYTES} bytes`);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(facts.size), 0, facts.size, 0);
+    return buffer.toString("utf8", 0, bytesRead);
+  } finally {
+    await file.close();
+  }
 }
