@@ -233,6 +233,9 @@ describe("the single token", () => {
     // Who waits to be let into a channel is no reader's business either.
     for (const path of ["api/channels/botmsg/people", "api/Channels/phonemsg/pair"])
       expect([await status(path, reader?.secret), await status(path, writer?.secret)], path).toEqual([403, 404]);
+    // Nor the labels of projects that no board shows.
+    expect(await status("api/board-labels?source=forge_a&projects=a/b", reader?.secret)).toBe(403);
+    expect(await status("api/board-labels?source=forge_a&projects=a/b", writer?.secret)).not.toBe(403);
     for (const path of [
       "api/Admin/settings",
       "api/x/../admin/settings",

@@ -28,8 +28,8 @@ const GIVEN = ["etag", "content-disposition", "location", "retry-after", "allow"
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 /** Paths that may be forwarded: data only, and not through that daemon to a third one. */
 const ASKABLE = /^(api\/(?!via\/|ticket$|sign-)|workflows\/[^/]+\/run$)/;
-/** Paths that require the right to change settings, even for reading: settings, and who wants to be let into a channel. */
-const ADMINISTRATION = /^api\/(?:admin|channels)(\/|$)/i;
+/** Paths that require the right to change settings, even for reading: settings, who wants to be let into a channel, and labels of projects on no board. */
+const ADMINISTRATION = /^api\/(?:admin|channels|board-labels)(\/|$)/i;
 const MAX_BYTES = 26_214_400;
 /** What is data to a browser. Anything else is bytes: a page or a script of that daemon would be one of ours, with our reader's rights. */
 const DATA = /^\s*(?:application\/(?:[\w.+-]+\+)?json|application\/x-ndjson|text\/plain)\s*(?:;|$)/i;
