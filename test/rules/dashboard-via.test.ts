@@ -26,6 +26,25 @@ it("what another daemon answers is data here: no page and no script of its dashb
   }
 });
 
+it("BRD-06 the id of a card reaches another daemon as it was sent, slash and all, and nothing else becomes one", async () => {
+  const asked: string[] = [];
+  const far = createServer(({ url = "" }, response) => {
+    asked.push(url);
+    response.writeHead(200, { "content-type": "application/json" }).end("{}");
+  });
+  await new Promise<void>((resolve) => far.listen(0, "127.0.0.1", resolve));
+  try {
+    const url = `http://127.0.0.1:${(far.address() as AddressInfo).port}`;
+    const at = await guarded({ dashboard: { daemons: [{ name: "far", url, dashboardUrl: url }] } });
+    const move = "/api/boards/team/items/group%2Fa%20project%2312/move";
+    expect((await send(at.dashboard, `/api/via/far${move}`, { to: "done" }, {}, "PATCH")).status).toBe(200);
+    expect((await get(at.dashboard, "/api/via/far/api/boards/a%5Cb?x=1%2F2")).status).toBe(200);
+    expect(asked).toEqual([move, "/api/boards/a%5Cb?x=1%2F2"]);
+  } finally {
+    far.close();
+  }
+});
+
 it("AUTH-09 OPS-06 a program that the daemon started gets through to no other daemon: there it would be the operator", async () => {
   const { plugin, run } = ownPrograms();
   const far = await guarded({ dashboard: { token: "the-far-bearer" } });

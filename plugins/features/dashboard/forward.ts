@@ -30,6 +30,8 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"] as const;
 const ASKABLE = /^(api\/(?!via\/|ticket$|sign-)|workflows\/[^/]+\/run$)/;
 /** Paths that require the right to change settings, even for reading: settings, who wants to be let into a channel, and labels of projects on no board. */
 const ADMINISTRATION = /^api\/(?:admin|channels|board-labels)(\/|$)/i;
+/** Parts of a path before the one that is forwarded: `/api/via/<daemon>/`. */
+const VIA = 4;
 const MAX_BYTES = 26_214_400;
 /** What is data to a browser. Anything else is bytes: a page or a script of that daemon would be one of ours, with our reader's rights. */
 const DATA = /^\s*(?:application\/(?:[\w.+-]+\+)?json|application\/x-ndjson|text\/plain)\s*(?:;|$)/i;
@@ -59,15 +61,18 @@ export function forwardRoutes(find: (name: string) => FarDashboard | undefined, 
       if (ADMINISTRATION.test(path) && may?.("scope:dashboard:write") !== true) throw fail("SVC_DASHBOARD_FORBIDDEN");
     },
     handle(request, reply) {
-      const { daemon = "", "*": path = "" } = request.params;
+      const { daemon = "" } = request.params;
       const far = find(daemon);
       if (far === undefined) throw fail("SVC_DASHBOARD_DAEMON_UNKNOWN", { daemon });
-      return forward(far, `/${path}`, request, reply, send);
+      return forward(far, `/${request.path.split("/").slice(VIA).join("/")}`, request, reply, send);
     },
   }));
 }
 
-/** Sends a request to another dashboard and hands its answer back, streams frame by frame. `bearer` in place of the configured token. */
+/**
+ * Sends a request to another dashboard and hands its answer back, streams frame by frame. `path` is encoded, as it was sent: the id of a card holds a
+ * slash. `bearer` in place of the configured token.
+ */
 export async function forward(
   far: FarDashboard,
   path: string,
@@ -77,7 +82,7 @@ export async function forward(
   bearer: string | undefined = far.token,
 ): Promise<void> {
   const search = new URLSearchParams(query).toString();
-  const url = `${far.url}${path.split("/").map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`;
+  const url = `${far.url}${path.split("/").map(encodedAnew).join("/")}${search === "" ? "" : `?${search}`}`;
   const taken = Object.fromEntries(TAKEN.flatMap((name) => (typeof headers[name] === "string" ? [[name, headers[name]]] : [])));
   let got: Got;
   try {
@@ -115,6 +120,9 @@ export async function forward(
   }
   reply.status(status).send(Buffer.concat(chunks), DATA.test(type) ? type : "application/octet-stream");
 }
+
+/** The same part, with nothing in it that an address could be read in another way by, such as a backslash. */
+const encodedAnew = (part: string): string => encodeURIComponent(decodeURIComponent(part));
 
 /** Whether the connection was refused: the request has reached no program. */
 export function isRefused(error: unknown): boolean {
