@@ -247,6 +247,16 @@ describe("AUT-A4 a guarded WebSocket", () => {
     });
   });
 
+  it("AUT-A4 a header or protocol that cannot be sent is refused, and its connection is not left open", async () => {
+    const ended = vi.fn();
+    const port = await listen((socket) => socket.on("error", () => undefined).on("close", ended));
+    const given = { trustedOrigins: [`ws://127.0.0.1:${port}`] };
+    const open = (more: object) => sockets().webSocket(`ws://127.0.0.1:${port}`, { ...given, ...more });
+    await expect(open({ headers: { authorization: "Bot x\n" } })).rejects.toMatchObject({ code: "ERR_INVALID_CHAR" });
+    await expect(open({ protocols: ["a b"] })).rejects.toThrow("subprotocol");
+    await vi.waitFor(() => expect(ended).toHaveBeenCalledTimes(2), 3_000);
+  });
+
   it("AUT-A4 messages that are not read hold the far end back", async () => {
     let held: import("ws").WebSocket | undefined;
     const { url, init } = await far((socket) => {

@@ -29,13 +29,20 @@ export async function openWebSocket(connect: Sockets["connect"], address: string
   socket.on("error", () => undefined);
   // A request over a connection that has ended would never be refused.
   if (socket.destroyed) throw fail("SVC_WEBSOCKET_FAILED", { host: url.host, reason: "it hung up" });
-  const client = new Client(url, [...protocols], {
-    headers: { ...headers },
-    createConnection: () => socket as never,
-    // A bomb needs a coding; without one nothing is decoded.
-    perMessageDeflate: false,
-    maxPayload: maxBytes,
-  });
+  let client: WebSocket;
+  try {
+    client = new Client(url, [...protocols], {
+      headers: { ...headers },
+      createConnection: () => socket as never,
+      // A bomb needs a coding; without one nothing is decoded.
+      perMessageDeflate: false,
+      maxPayload: maxBytes,
+    });
+  } catch (error) {
+    // A header or protocol that cannot be sent: nobody has taken the connection over.
+    socket.destroy();
+    throw error;
+  }
   await agreed(client, socket, url.host, timeoutMs);
   return connectionOf(client, pingMs);
 }
