@@ -123,8 +123,9 @@ export function createAccount({ ctx, name, api, polls, take, changed }: AccountD
       // Ids may restart after a quiet week: remember only outstanding ones.
       if (updates.length === 0) next = undefined;
       for (const update of [...updates].sort((left, right) => left.update_id - right.update_id)) {
-        if (seen.has(update.update_id)) continue;
-        if (!(await keep(update, me, signal))) return confirm(next);
+        const known = seen.has(update.update_id);
+        if (!known && !(await keep(update, me, signal))) return confirm(next);
+        // One that is known, too: unconfirmed, it would be handed out at once by each poll.
         next = Math.max(next ?? 0, update.update_id + 1);
         seen.add(update.update_id);
         if (seen.size > REMEMBERED) seen.delete(seen.values().next().value as number);

@@ -66,6 +66,12 @@ export interface BotApi {
   press(token: string, press: { from: object; message: number; data: string; old?: boolean; chat?: number }): void;
   /** Hands an update out once more, under its old id. */
   repeat(token: string): void;
+  /** Answers a waiting poll with nothing. */
+  idle(token: string): void;
+  /** A poll waits, for nothing in particular. */
+  waits(token: string): boolean;
+  /** Forgets that the newest update was confirmed: it is handed out until it is confirmed again. */
+  unconfirm(token: string): void;
   addFile(id: string, data: Uint8Array): void;
   polls(token: string): number;
   /** Updates of a bot that no poll has confirmed. */
@@ -138,6 +144,18 @@ export async function startBotApi(): Promise<BotApi> {
       const newest = history.get(token)?.at(-1);
       if (newest === undefined) return;
       bot.again.push(newest as never);
+      serve(bot);
+    },
+    idle(token) {
+      const bot = bots.get(token) as Bot;
+      const { poller } = bot;
+      delete bot.poller;
+      poller?.answer([]);
+    },
+    waits: (token) => bots.get(token)?.poller?.offset === 0,
+    unconfirm(token) {
+      const bot = bots.get(token) as Bot;
+      bot.queue.push(history.get(token)?.at(-1) as never);
       serve(bot);
     },
     addFile: (id, data) => void files.set(id, data),

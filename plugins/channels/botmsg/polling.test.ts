@@ -45,6 +45,20 @@ describe("polling", () => {
     expect(two.context.tasks.accepted[0]?.dedupKey).toBe(keysBefore[1]);
   });
 
+  it("FAULT-36 an update handed out once more while nothing else waits is confirmed, and not asked for in a loop", async () => {
+    const one = await stage();
+    one.api.say(TOKEN, { chat: ADA, text: "once" });
+    await until(() => texts(one).length === 1);
+    // Nothing is outstanding any more.
+    one.api.idle(TOKEN);
+    await until(() => one.api.waits(TOKEN));
+    one.api.unconfirm(TOKEN);
+    const before = one.api.polls(TOKEN);
+    await until(() => one.api.unconfirmed(TOKEN) === 0 || one.api.polls(TOKEN) - before > 20);
+    expect(one.api.polls(TOKEN) - before).toBeLessThan(5);
+    expect(texts(one)).toEqual(["once"]);
+  });
+
   it("FAULT-37 two pollers on one token: the event names the conflict once, nobody loops tightly, and sending goes on", async () => {
     const api = await startBotApi();
     const one = await setStage({ api, keepApi: true });
