@@ -2,6 +2,7 @@ import { type Channel, type ChannelHandle, channelError, codeOf, type Media, typ
 import { Api, InputFile } from "grammy";
 import type { Update, UserFromGetMe } from "grammy/types";
 import { type Account, createAccount, tellState } from "./account.ts";
+import { createAsked } from "./asked.ts";
 import { failureOf, isLockedOut, refusedToken } from "./failure.ts";
 import { type Heard, heardOf } from "./map.ts";
 import { createOutbound, foreign, type Outbound } from "./outbound.ts";
@@ -34,7 +35,7 @@ const NOT_YOURS = "You cannot answer this here.";
 /** Makes the client of all configured accounts; it connects with `start`. */
 export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle, pairing: Pairing): Client {
   const { config, log } = ctx;
-  const polls = ctx.store.collection<{ id: string }>("polls");
+  const asked = createAsked(ctx);
   const lines = new Map<string, Line>();
   /** Accounts that are configured and cannot be used, with the reason. */
   const unused = new Map<string, string>();
@@ -51,7 +52,7 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
     const api = new Api(settings.token, { apiRoot, timeoutSeconds: CALL_SECONDS });
     const outbound = createOutbound({
       api,
-      polls,
+      asked,
       render: () => ctx.render,
       rich: () => ctx.agents.get(settings.agentBinding)?.settings.richMessages !== false,
       upload,

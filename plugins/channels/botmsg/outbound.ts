@@ -1,16 +1,6 @@
-import {
-  type AnswerButton,
-  type AnswerPoll,
-  type Collection,
-  channelError,
-  type Media,
-  type Outgoing,
-  type Render,
-  type RichAnswer,
-  richOf,
-  type Target,
-} from "@svc/sdk";
+import { type AnswerButton, type AnswerPoll, channelError, type Media, type Outgoing, type Render, type RichAnswer, richOf, type Target } from "@svc/sdk";
 import type { Api, InputFile } from "grammy";
+import type { Asked } from "./asked.ts";
 import { failureOf, isUnchanged, refusalIn } from "./failure.ts";
 import { HTML } from "./markup.ts";
 
@@ -20,8 +10,8 @@ export interface OutboundDeps {
   /** Markup, buttons and polls; without it only words go out. */
   rich(): boolean;
   render(): Render;
-  /** Polls sent so far by the key of their message: an edit or a retry does not ask twice. */
-  readonly polls: Collection<{ id: string }>;
+  /** Messages with a poll: an edit or a retry does not ask twice, and does not say the words twice. */
+  readonly asked: Asked;
   upload(media: Media): InputFile;
 }
 
@@ -40,7 +30,7 @@ type Row = readonly (AnswerButton & { readonly data?: string })[];
 const CHOOSE = "Please choose:";
 
 /** Makes the sending side of one account. Failures are `ChannelFailure`s. */
-export function createOutbound({ api, rich, render, polls, upload }: OutboundDeps): Outbound {
+export function createOutbound({ api, rich, render, asked, upload }: OutboundDeps): Outbound {
   /** A group that became a larger one has a new id, which the refusal names. */
   const at = async <T>(target: Target, work: (chat: string | number) => Promise<T>): Promise<T> => {
     try {
@@ -67,12 +57,25 @@ export function createOutbound({ api, rich, render, polls, upload }: OutboundDep
   };
 
   async function ask(out: Outgoing, poll: AnswerPoll, signal: AbortSignal): Promise<string> {
-    const before = (await polls.get(out.key))?.value.id;
+    const before = (await asked.get(out.key))?.id;
     if (before !== undefined) return before;
     const options = poll.options.map((text) => ({ text }));
-    const { message_id } = await at(out.target, (chat) => api.sendPoll(chat, poll.question, options, placing(out.target), foreign(signal)));
-    await polls.put(out.key, { id: String(message_id) });
+    const { message_id } = await at(out.target, (chat) => api.sendPoll(chat, poll.question, options, placing(out.target), foreign(signal))).catch(asForm);
+    await asked.keep(out.key, { id: String(message_id) });
     return String(message_id);
+  }
+
+  async function edit(messageId: string, out: Outgoing, signal: AbortSignal): Promise<void> {
+    const parsed = parse(out);
+    const { text, other } = shape(out, parsed);
+    await at(out.target, async (chat) => {
+      try {
+        await api.editMessageText(chat, Number(messageId), text, other, foreign(signal));
+      } catch (error) {
+        if (!isUnchanged(error)) throw error;
+      }
+    });
+    if (parsed.poll !== undefined) await ask(out, parsed.poll, signal);
   }
 
   return {
@@ -81,23 +84,20 @@ export function createOutbound({ api, rich, render, polls, upload }: OutboundDep
       if (file !== undefined) return String(await at(out.target, (chat) => sendFile(api, chat, file, out, upload, signal)));
       const parsed = parse(out);
       if (parsed.poll !== undefined && parsed.words === "" && parsed.rows.length === 0) return ask(out, parsed.poll, signal);
+      // The words are there, and their poll was refused.
+      const { words } = (await asked.get(out.key)) ?? {};
+      if (words !== undefined) {
+        await edit(words, out, signal);
+        return words;
+      }
       const { text, other } = shape(out, parsed);
       const { message_id } = await at(out.target, (chat) => api.sendMessage(chat, text, { ...other, ...placing(out.target) }, foreign(signal)));
-      if (parsed.poll !== undefined) await ask(out, parsed.poll, signal);
+      if (parsed.poll === undefined) return String(message_id);
+      await asked.keep(out.key, { words: String(message_id) });
+      await ask(out, parsed.poll, signal);
       return String(message_id);
     },
-    async edit(messageId, out, signal) {
-      const parsed = parse(out);
-      const { text, other } = shape(out, parsed);
-      await at(out.target, async (chat) => {
-        try {
-          await api.editMessageText(chat, Number(messageId), text, other, foreign(signal));
-        } catch (error) {
-          if (!isUnchanged(error)) throw error;
-        }
-      });
-      if (parsed.poll !== undefined) await ask(out, parsed.poll, signal);
-    },
+    edit,
     remove: (target, messageId, signal) => at(target, async (chat) => void (await api.deleteMessage(chat, Number(messageId), foreign(signal)))),
     react: (target, messageId, emoji, signal) =>
       at(target, async (chat) => void (await api.setMessageReaction(chat, Number(messageId), [{ type: "emoji", emoji: emoji as never }], {}, foreign(signal)))),
@@ -109,6 +109,11 @@ export function createOutbound({ api, rich, render, polls, upload }: OutboundDep
 export const foreign = (signal: AbortSignal): never => signal as never;
 
 const channelFailureOf = (error: unknown): Error => ((error as { failure?: unknown }).failure === undefined ? failureOf(error) : (error as Error));
+
+/** A poll that is refused for good, as where a chat allows none, is written out as text. */
+const asForm = (error: { readonly failure?: string; readonly message: string }): never => {
+  throw error.failure === "permanent" ? channelError("format", error.message) : error;
+};
 
 /** Ids of chats are numbers, names of channels are not. */
 const chatOf = (chat: string): string | number => (/^-?\d+$/.test(chat) ? Number(chat) : chat);

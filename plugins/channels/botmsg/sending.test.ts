@@ -52,6 +52,27 @@ describe("what goes out", () => {
     expect(one.api.shown.map(({ text, poll }) => poll ?? text)).toEqual(["Vote:", { question: "Where to?", options: ["Pizza", "Sushi"] }]);
   });
 
+  it("a poll that the platform throttles is asked when its time has come, and the words before it are not said twice", async () => {
+    const one = await stage();
+    const answer = out("Vote:\n\n```poll\nWhere to?\n- Pizza\n- Sushi\n```");
+    one.api.fault = ({ method }) => (method === "sendPoll" ? { code: 429, description: "Too Many Requests", parameters: { retry_after: 3 } } : undefined);
+    await expect(send(one, answer)).rejects.toMatchObject({ failure: "retry", retryAfterMs: 3_000 });
+    one.api.fault = () => undefined;
+    const { platformId } = await send(one, answer);
+    expect(one.api.shown.map(({ text, poll }) => poll?.question ?? text)).toEqual(["Vote:", "Where to?"]);
+    expect(platformId).toBe(String(one.api.shown[0]?.id));
+  });
+
+  it("a poll that a chat does not allow costs none of the words", async () => {
+    const one = await stage();
+    one.api.fault = ({ method }) =>
+      method === "sendPoll" ? { code: 400, description: "Bad Request: not enough rights to send polls to the chat" } : undefined;
+    const answer = out("Vote:\n\n```poll\nWhere to?\n- Pizza\n- Sushi\n```");
+    await expect(send(one, answer)).rejects.toMatchObject({ failure: "format" });
+    await send(one, { ...answer, text: answer.plain });
+    expect(one.api.shown.map(({ text }) => text)).toEqual([answer.plain.trim()]);
+  });
+
   it("CHAN-07 richMessages: false sends plain text only", async () => {
     const one = await stage({ agents: [{ id: "anna", settings: { richMessages: false } }] });
     await send(one, out("a **bold** word\n```buttons\n[Yes]\n```", { plain: "a bold word\n[Yes]" }));
