@@ -41,6 +41,7 @@ export function buttonProblem(markup: unknown): string | undefined {
   for (const { text = "", callback_data, url } of rows.flat()) {
     if (text === "") return "Text buttons are unallowed in the inline keyboard";
     if ((callback_data === undefined) === (url === undefined)) return "inline keyboard button must do exactly one thing";
+    if (url !== undefined && !new URL(url).hostname.includes(".")) return `inline keyboard button URL '${url}' is invalid: Wrong HTTP URL`;
     if (callback_data !== undefined && (callback_data === "" || Buffer.byteLength(callback_data) > 64)) return "BUTTON_DATA_INVALID";
   }
   return undefined;

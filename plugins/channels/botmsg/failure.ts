@@ -22,6 +22,14 @@ export const refusedToken = (account: string): string =>
 /** An edit that changes nothing has succeeded. */
 export const isUnchanged = (error: unknown): boolean => /message is not modified/i.test(refusalIn(error)?.description ?? "");
 
+/** Refusals of markup, of buttons, and of what is too long with them: the plain words go through. */
+const FORM = /can't parse|(?:message|text|reply markup) is too long|(?:entities|message|markup).too.long|inline keyboard|\bbutton_|text buttons/i;
+/** Refusals of a picture as a photo: too large, too narrow, or of a format that is shown nowhere. */
+const NO_PHOTO = /\bphoto_|image_process_failed|too big for a photo/i;
+
+/** Whether a picture is refused as a photo. */
+export const isNoPhoto = (error: unknown): boolean => NO_PHOTO.test(refusalIn(error)?.description ?? "");
+
 /** Converts an error for the kernel. Omits the payload and the address, which contain texts and the token. */
 export function failureOf(error: unknown): SvcError {
   const refusal = refusalIn(error);
@@ -31,7 +39,7 @@ export function failureOf(error: unknown): SvcError {
   if (code === 429) return channelError("retry", text, (parameters?.retry_after ?? 1) * 1_000);
   // A token can be mended while the message waits.
   if (code >= 500 || code === 401) return channelError("retry", text);
-  if (/can't parse entities|(?:message|text) is too long|entities.too.long/i.test(description)) return channelError("format", text);
+  if (FORM.test(description)) return channelError("format", text);
   return channelError("permanent", text);
 }
 

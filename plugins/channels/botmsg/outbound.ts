@@ -1,7 +1,7 @@
 import { type AnswerButton, type AnswerPoll, channelError, type Media, type Outgoing, type Render, type RichAnswer, richOf, type Target } from "@svc/sdk";
 import type { Api, InputFile } from "grammy";
 import type { Asked } from "./asked.ts";
-import { failureOf, isUnchanged, refusalIn } from "./failure.ts";
+import { failureOf, isNoPhoto, isUnchanged, refusalIn } from "./failure.ts";
 import { HTML } from "./markup.ts";
 
 /** Dependencies of sending. */
@@ -156,7 +156,12 @@ async function sendFile(
   const cut = foreign(signal);
   switch (file.kind) {
     case "image":
-      return (await api.sendPhoto(chat, source, other, cut)).message_id;
+      try {
+        return (await api.sendPhoto(chat, source, other, cut)).message_id;
+      } catch (error) {
+        if (!isNoPhoto(error)) throw error;
+        return (await api.sendDocument(chat, source, other, cut)).message_id;
+      }
     case "audio":
       return (await api.sendAudio(chat, source, other, cut)).message_id;
     case "video":

@@ -73,6 +73,27 @@ describe("what goes out", () => {
     expect(one.api.shown.map(({ text }) => text)).toEqual([answer.plain.trim()]);
   });
 
+  it("a button whose address the platform refuses is told as a matter of form: the words arrive without markup", async () => {
+    const one = await stage();
+    const answer = out("Look:\n\n```buttons\n[Open](http://localhost:3000/a)\n```");
+    await expect(send(one, answer)).rejects.toMatchObject({ failure: "format", message: expect.stringContaining("Wrong HTTP URL") });
+    await send(one, { ...answer, text: answer.plain });
+    expect(one.api.shown.map(({ text }) => text)).toEqual([answer.plain.trim()]);
+  });
+
+  it("a picture that the platform takes for no photo goes as a file", async () => {
+    for (const description of [
+      "Bad Request: PHOTO_INVALID_DIMENSIONS",
+      "Bad Request: IMAGE_PROCESS_FAILED",
+      "Bad Request: file of size 12000000 bytes is too big for a photo; the maximum size is 10485760 bytes",
+    ]) {
+      const one = await stage();
+      one.api.fault = ({ method }) => (method === "sendPhoto" ? { code: 400, description } : undefined);
+      await send(one, out("", { media: [{ kind: "image", name: "page.png", data: new Uint8Array([1, 2]) }] }));
+      expect(one.api.shown.map(({ file }) => [file?.method, file?.name])).toEqual([["sendDocument", "page.png"]]);
+    }
+  });
+
   it("CHAN-07 richMessages: false sends plain text only", async () => {
     const one = await stage({ agents: [{ id: "anna", settings: { richMessages: false } }] });
     await send(one, out("a **bold** word\n```buttons\n[Yes]\n```", { plain: "a bold word\n[Yes]" }));
