@@ -2,6 +2,7 @@ import { type Channel, choiceData, type Envelope, type Outgoing } from "@svc/sdk
 import { createMemoryStore } from "@svc/sdk/testing";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { tooMany } from "../kit/guildchat/server.ts";
+import { badForm, refusal } from "../kit/guildchat/wire.ts";
 import { deadRoot, type Stage, type StageOptions, setStage, until } from "./guildchat.harness.ts";
 
 const PATIENCE = { timeout: 20_000, interval: 10 };
@@ -297,6 +298,23 @@ describe("what goes out", () => {
     const one = await stage();
     await channelOf(one).send(out(one.general.id, "late", { target: { channel: "guildchat", chat: one.general.id, replyTo: "123456789012345678" } }), signal());
     expect(one.far.world.at(one.general.id).at(-1)?.content).toBe("late");
+  });
+
+  it("FAULT-34 guildchat an answer stands without its question where the platform takes no reply", async () => {
+    const one = await stage();
+    const refusals = [
+      refusal(403, 160_002, "Cannot reply without permission to read message history"),
+      badForm("message_reference", "REPLIES_CANNOT_REFERENCE_SYSTEM_MESSAGE", "Cannot reply to a system message"),
+    ];
+    for (const [at, refused] of refusals.entries()) {
+      one.far.fault = ({ method, body }) =>
+        method === "POST" && (body as { message_reference?: unknown })?.message_reference !== undefined ? refused : undefined;
+      const asked = one.far.say({ place: one.general.id, from: one.friend.id, text: mention(one, "well?") });
+      await channelOf(one).send(out(one.general.id, `answer ${at}`, { target: { channel: "guildchat", chat: one.general.id, replyTo: asked.id } }), signal());
+      const [last] = one.far.world.at(one.general.id).slice(-1);
+      expect(last?.content).toBe(`answer ${at}`);
+      expect(last?.replyTo).toBeUndefined();
+    }
   });
 
   it("into a thread; and a chat that is no id is refused before anything is sent", async () => {

@@ -58,6 +58,12 @@ export const answeredStatus = (error: unknown): number | undefined => (error as 
 /** The platform's number of a refusal. */
 export const platformCode = (error: unknown): number | undefined => (error as Partial<Answered> | undefined)?.platformCode;
 
+/** Without the permission to read the history, and of a note of the platform, the platform takes no reply. */
+const NO_REPLY = 160_002;
+/** Whether the message was refused for what it replies to. */
+export const isReplyRefused = (error: unknown): boolean =>
+  platformCode(error) === NO_REPLY || (platformCode(error) === BAD_FORM && reasonOf(error).includes("message_reference"));
+
 /** Names the wrong field of a form, in the platform's words. */
 function detailsOf(body: unknown): string {
   const errors = (body as { errors?: unknown } | undefined)?.errors;

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type Channel, channelError, type Outgoing, type Target } from "@svc/sdk";
 import { type Api, at } from "./api.ts";
 import { choiceRows, MOST, type Shown, shownOf } from "./buttons.ts";
+import { isReplyRefused } from "./failure.ts";
 import { shownAsIs } from "./markup.ts";
 import { uploadOf } from "./media.ts";
 import { isId } from "./wire.ts";
@@ -21,6 +22,10 @@ export function createOutbound(api: Api, rich: (agent: string | undefined) => bo
     const words = rich(agent) || text === "" ? text : shownAsIs(plain);
     return { content: words.length <= MOST ? words : plain, components: choiceRows(out) };
   };
+  const wordsOf = (out: Outgoing) => {
+    const { content, components } = shown(out);
+    return { content, ...(components.length === 0 ? {} : { components }) };
+  };
   const bodyOf = (out: Outgoing) => ({ ...shown(out), allowed_mentions: NOBODY });
 
   return {
@@ -32,28 +37,25 @@ export function createOutbound(api: Api, rich: (agent: string | undefined) => bo
         // The same key within minutes is the same message: the platform answers with the one that it has.
         nonce: createHash("sha256").update(out.key).digest("base64url").slice(0, 25),
         enforce_nonce: true,
-        ...(target.replyTo === undefined || !isId(target.replyTo) ? {} : { message_reference: { message_id: target.replyTo, fail_if_not_exists: false } }),
       };
+      const reply =
+        target.replyTo === undefined || !isId(target.replyTo) ? undefined : { message_reference: { message_id: target.replyTo, fail_if_not_exists: false } };
       const path = at("channels", placeOf(target), "messages");
-      if (file === undefined) {
-        const { content, components } = bodyOf(out);
-        const made = await api.call<{ id?: unknown } | null | undefined>({
-          method: "POST",
-          path,
-          body: { ...common, content, ...(components.length === 0 ? {} : { components }) },
-          signal,
+      const upload = file === undefined ? undefined : await uploadOf(api, file, signal);
+      const body = { ...common, ...(upload === undefined ? wordsOf(out) : { attachments: [{ id: "0", filename: upload.name }] }) };
+      const post = (more: object) =>
+        api.call<{ id?: unknown } | null | undefined>({
+          ...{ method: "POST", path, body: { ...body, ...more }, signal },
+          ...(upload === undefined ? {} : { upload }),
         });
-        return { platformId: idOf(made) };
+      if (reply === undefined) return { platformId: idOf(await post({})) };
+      try {
+        return { platformId: idOf(await post(reply)) };
+      } catch (error) {
+        // An answer that may not refer to its question is an answer all the same.
+        if (!isReplyRefused(error)) throw error;
+        return { platformId: idOf(await post({})) };
       }
-      const upload = await uploadOf(api, file, signal);
-      const made = await api.call<{ id?: unknown } | null | undefined>({
-        method: "POST",
-        path,
-        body: { ...common, attachments: [{ id: "0", filename: upload.name }] },
-        upload,
-        signal,
-      });
-      return { platformId: idOf(made) };
     },
     async edit(platformId, out, signal) {
       await api.call({ method: "PATCH", path: messageOf(out.target, platformId), body: bodyOf(out), signal });
