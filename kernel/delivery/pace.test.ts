@@ -31,6 +31,35 @@ describe("pace", () => {
     expect(pace.wait(to("c", "second"))).toBe(0);
   });
 
+  it("FAULT-32 a platform that names no time at all again and again is asked less and less often", () => {
+    let clock = 0;
+    const pace = createPace(
+      () => clock,
+      () => 0,
+    );
+    const waits = [0, 1, 0, 0].map((named) => {
+      pace.refused(to("a"), named);
+      const wait = pace.wait(to("a"));
+      clock += wait;
+      return wait;
+    });
+    expect(waits).toEqual([0, 1_000, 2_000, 4_000]);
+    pace.passed(to("a"), 0);
+    pace.refused(to("a"), 300);
+    expect(pace.wait(to("a"))).toBe(300);
+  });
+
+  it("FAULT-32 a time beyond a day counts as a day: the daemon is not restarted for a conversation", () => {
+    for (const named of [1e12, 1e300, Number.POSITIVE_INFINITY]) {
+      const pace = createPace(
+        () => 0,
+        () => 0,
+      );
+      pace.refused(to("a"), named);
+      expect(pace.wait(to("a"))).toBe(86_400_000);
+    }
+  });
+
   it("FAULT-33 the pause doubles where the platform names none, up to five minutes", () => {
     expect([0, 1, 2, 3].map((tries) => backoffMs(tries, () => 0))).toEqual([1_000, 2_000, 4_000, 8_000]);
     expect(backoffMs(500, () => 1)).toBe(360_000);

@@ -6,7 +6,8 @@ export interface Pace {
   /** Milliseconds to wait before the next send or edit to that conversation; 0 when it is free. */
   wait(target: Target): number;
   /**
-   * Handles a temporary refusal by the platform: the conversation waits for at least `retryAfterMs`, or with exponential backoff if it is undefined.
+   * Handles a temporary refusal by the platform: the conversation waits for at least `retryAfterMs`, up to a day, or with exponential backoff if it is
+   * undefined, and if it is next to nothing time and again.
    * A refusal of a second conversation while the first still waits means that the whole account is over its limit: then all of it waits.
    */
   refused(target: Target, retryAfterMs: number | undefined): void;
@@ -23,6 +24,8 @@ interface Hold {
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
+/** A platform that names a longer time is asked once a day. */
+const LONGEST_NAMED_MS = 86_400_000;
 const REMEMBERED = 1_000;
 
 /** A pause that doubles with each failure in a row, up to five minutes, spread by up to a fifth so that many waiters do not return at once. */
@@ -59,7 +62,10 @@ export function createPace(
       const account = accountOf(target);
       const refusals = (conversations.get(key)?.refusals ?? 0) + 1;
       const limited = retryAfterMs !== undefined;
-      const pause = limited ? spread(retryAfterMs, random) : backoff(refusals - 1);
+      const named = Math.min(retryAfterMs ?? 0, LONGEST_NAMED_MS);
+      // Refused once more after hardly a pause: the platform's word alone would make a loop of it.
+      const least = named < FIRST_PAUSE_MS && refusals > 1 ? backoff(refusals - 2) : 0;
+      const pause = limited ? Math.max(spread(named, random), least) : backoff(refusals - 1);
       const until = now() + pause;
       const others = limited && [...conversations].some(([other, hold]) => hold.limited && hold.until > now() && other !== key && other.startsWith(account));
       conversations.set(key, { until, refusals, limited });

@@ -57,6 +57,8 @@ export interface BotApi {
   readonly answers: { readonly id: string; readonly text?: string; readonly alert: boolean }[];
   /** Called for each call of a writing method; what it returns is the answer instead. */
   fault: (call: Call) => Fault | undefined;
+  /** What each poll is refused with. */
+  pollFault?: Exclude<Fault, string>;
   addBot(token: string, id: number, username: string): void;
   removeBot(token: string): void;
   addChat(id: number, type?: "private" | "group" | "supergroup", title?: string): void;
@@ -224,8 +226,16 @@ export async function startBotApi(): Promise<BotApi> {
     return no(400, `Bad Request: ${answer.problem}`);
   }
 
-  function poll(bot: Bot, token: string, body: Record<string, unknown>, response: ServerResponse, no: (code: number, text: string) => void): void {
+  function poll(
+    bot: Bot,
+    token: string,
+    body: Record<string, unknown>,
+    response: ServerResponse,
+    no: (code: number, text: string, parameters?: object) => void,
+  ): void {
     polls.set(token, (polls.get(token) ?? 0) + 1);
+    const fault = api.pollFault;
+    if (fault !== undefined) return void no(fault.code, fault.description, fault.parameters);
     if (bot.webhook) {
       no(409, "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first");
       return;

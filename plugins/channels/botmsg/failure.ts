@@ -19,6 +19,9 @@ export const isLockedOut = (error: unknown): boolean => [401, 404].includes(refu
 export const refusedToken = (account: string): string =>
   `the platform refuses the token of account ${account}; check channels.botmsg.accounts.${account}.token`;
 
+/** A longer time is no rate limit any more, and would leave the account deaf. */
+const LONGEST_REST_SECONDS = 86_400;
+
 /** An edit that changes nothing has succeeded. */
 export const isUnchanged = (error: unknown): boolean => /message is not modified/i.test(refusalIn(error)?.description ?? "");
 
@@ -36,7 +39,8 @@ export function failureOf(error: unknown): SvcError {
   if (refusal === undefined) return networkFailure(error);
   const { error_code: code, description, parameters } = refusal;
   const text = `${code}: ${description}`;
-  if (code === 429) return channelError("retry", text, (parameters?.retry_after ?? 1) * 1_000);
+  // Without a pause, or with one that is no number, the poller would ask in a loop.
+  if (code === 429) return channelError("retry", text, Math.min(Math.max(Number(parameters?.retry_after) || 0, 1), LONGEST_REST_SECONDS) * 1_000);
   // A token can be mended while the message waits.
   if (code >= 500 || code === 401) return channelError("retry", text);
   if (FORM.test(description)) return channelError("format", text);

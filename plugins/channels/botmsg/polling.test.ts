@@ -82,6 +82,18 @@ describe("polling", () => {
     await api.close();
   });
 
+  it("FAULT-32 a platform that throttles and names no time to wait is not asked in a loop", async () => {
+    for (const retry_after of [0, -3, "soon", undefined]) {
+      const one = await stage();
+      one.api.pollFault = { code: 429, description: "Too Many Requests", parameters: { retry_after } };
+      one.api.idle(TOKEN);
+      await until(() => one.api.polls(TOKEN) > 1);
+      const before = one.api.polls(TOKEN);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      expect(one.api.polls(TOKEN) - before).toBeLessThan(3);
+    }
+  });
+
   it("two accounts with one token do not poll against each other", async () => {
     const one = await stage({ accounts: { main: {}, twin: {} } });
     expect(one.context.logged.filter(({ level, text }) => level === "error" && text?.includes("same token"))).toHaveLength(1);

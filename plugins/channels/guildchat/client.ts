@@ -58,8 +58,8 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
         }
         if (failures === 1) log.warn({ reason: reasonOf(error) }, "the platform was not reached; trying again");
         handle.down(reasonOf(error));
-        const { retryAfterMs } = error as { retryAfterMs?: number };
-        await sleep(retryAfterMs ?? backoffMs(failures, { firstMs: 300, longestMs: LONGEST_PAUSE_MS }), signal);
+        const { retryAfterMs = 0 } = error as { retryAfterMs?: number };
+        await sleep(Math.max(retryAfterMs, backoffMs(failures, { firstMs: 300, longestMs: LONGEST_PAUSE_MS })), signal);
       }
     }
     return undefined;

@@ -34,6 +34,8 @@ export const PUBLIC_ROOT = "https://slack.com/api/";
 /** The platform's own domains, with everything below them. */
 const DOMAINS = ["slack.com", "slack-edge.com", "slack-files.com", "slack-gov.com"];
 const CALL_MS = 30_000;
+/** What is heard of a chat waits for its history: a longer time would leave it deaf. */
+const LONGEST_REST_SECONDS = 3_600;
 /** A page of history with long messages. */
 const ANSWER_BYTES = 16 * 1_048_576;
 
@@ -75,7 +77,9 @@ export function createWebApi({ fetch }: { readonly fetch: GuardedFetch }, token:
         error: typeof body?.error === "string" ? body.error : "",
         ...(typeof body?.needed === "string" ? { needed: body.needed } : {}),
         ...(typeof detail === "string" ? { detail: detail.slice(0, 200) } : {}),
-        ...(answer.headers["retry-after"] !== undefined && Number.isFinite(seconds) ? { retryAfterMs: Math.max(1, seconds) * 1_000 } : {}),
+        ...(answer.headers["retry-after"] !== undefined && Number.isFinite(seconds)
+          ? { retryAfterMs: Math.min(Math.max(1, seconds), LONGEST_REST_SECONDS) * 1_000 }
+          : {}),
       });
     },
   };
