@@ -178,6 +178,11 @@ it("markdown is said as words: no code, no addresses, no signs, cut at a sentenc
   expect(spokenText("One sentence. Another sentence here. And a third one.", 40)).toBe("One sentence. Another sentence here.");
   expect(spokenText("word ".repeat(100), 40).length).toBeLessThanOrEqual(44);
   expect(spokenText("```\nonly code\n```", 100)).toBe("");
+  // Scripts without blanks between words.
+  expect(spokenText("今日は晴れです。明日は雨です。明後日は", 16)).toBe("今日は晴れです。明日は雨です。");
+  expect(spokenText("字".repeat(100), 40)).toBe(`${"字".repeat(40)} ...`);
+  expect(spokenText(`a ${"字".repeat(100)}`, 40)).toBe(`a ${"字".repeat(38)} ...`);
+  expect(spokenText(`a${"😀".repeat(100)}`, 40)).toBe(`a${"😀".repeat(19)} ...`);
 });
 
 it("a hostile text is made words of within the limit of a test: no pattern takes the square of its length", () => {
