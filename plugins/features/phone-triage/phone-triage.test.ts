@@ -1,9 +1,15 @@
+import type { Claimed, QueueWork } from "@svc/sdk";
+import { createFakeContext, createMemoryFiles, createMemoryStore } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
+import { Batches } from "./batches.ts";
 import { canonicalId } from "./chat-id.ts";
+import plugin from "./index.ts";
 import { quietUntil } from "./quiet-hours.ts";
 import { ruleFor } from "./rules.ts";
 import { checkTriage, type TriageRule, type TriageSettings } from "./settings.ts";
 import { readSynced } from "./synced-message.ts";
+import { Triage } from "./triage.ts";
+import { MESSAGES, WORK, type Work } from "./triage-work.ts";
 
 describe("PHN-06 rules", () => {
   const rule = (more: Partial<TriageRule>): TriageRule => ({ id: "r", enabled: true, agent: "a", autoAck: false, ...more });
@@ -110,4 +116,30 @@ it("reads what the sync tool posts, and nothing else", () => {
   expect(read({ Location: { Latitude: 1, Longitude: 2, Name: "Inn" } })).toMatchObject({ message: { text: "[place: Inn; 1, 2]" } });
   expect(read({ Poll: { Question: "When?", Options: ["Mon", "Tue"] } })).toMatchObject({ message: { text: "[poll: When?: Mon / Tue]" } });
   expect(read({ EventType: "receipt" })).toEqual({ ignored: "it is a receipt event" });
+});
+
+it("PHN-06 a batch that cannot be handed to an agent is given up, and nothing that was said in it stays", async () => {
+  const rule: TriageRule = { id: "r", enabled: true, agent: "a", autoAck: false, chats: ["49151"] };
+  const store = createMemoryStore();
+  const queue = store.queue<Work>(WORK);
+  const files = createMemoryFiles();
+  let step: (item: Claimed<Work>, signal: AbortSignal) => unknown = () => {};
+  const work = (handler: typeof step): QueueWork => {
+    step = handler;
+    return { wake: () => {}, stop: async () => {} };
+  };
+  const tasks = { accept: () => Promise.reject(new Error("EACCES: permission denied")) };
+  const { log, services } = createFakeContext(plugin as never);
+  const held = { collection: store.collection.bind(store), commit: store.commit.bind(store), queue: () => ({ ...queue, work }) };
+  const settings = { describeMedia: false, batchSeconds: 0, rules: [rule], wacli: { bin: "none" } } as unknown as TriageSettings;
+  new Triage({ store: held, tasks, files, log, services } as never, () => settings).start();
+  await new Batches(store).add(rule, { id: "1", chat: "49151@s.whatsapp.net", sender: "x", at: 0, text: "a secret" }, 0);
+  for (let attempt = 1; attempt <= 12; attempt += 1) {
+    const [item] = (await queue.claim(1, 60_000)) as [Claimed<Work>];
+    await files.own.write(`media/${item.value.batch}-0`, "a picture");
+    await Promise.resolve(step(item, new AbortController().signal)).catch(() => queue.release(item.id, 0));
+  }
+  expect((await queue.list()).map(({ value }) => value)).toMatchObject([{ step: "tell", text: expect.stringContaining("could not be sorted") }]);
+  expect(await store.collection(MESSAGES).count()).toBe(0);
+  expect(await files.own.list("media").catch(() => [])).toEqual([]);
 });

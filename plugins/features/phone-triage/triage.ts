@@ -107,8 +107,11 @@ export class Triage {
       if (signal.aborted || item.attempt < MOST_TRIES || codeOf(error) === "SVC_STORE_CONFLICT") throw error;
       this.#ctx.log.error({ step: work.step, batch: work.batch, reason: reasonOf(error) }, "triage of a batch is given up");
       if (work.step === "tell") return;
+      // What people wrote is kept for the agent alone.
+      const said = work.step === "collect" ? await this.#batches.removal(work.batch) : [];
+      await this.#removeFiles(work.batch);
       const what = work.step === "send" ? "The reply could not be sent" : "Its messages could not be sorted";
-      await this.#end(item, [this.#tell(work.batch, "rule" in work ? work.rule : undefined, noticeOf(work, `${what}: ${reasonOf(error)}`))]);
+      await this.#end(item, [...said, this.#tell(work.batch, "rule" in work ? work.rule : undefined, noticeOf(work, `${what}: ${reasonOf(error)}`))]);
     }
   }
 
