@@ -68,7 +68,7 @@ export async function download({ vendor, fetch, server }: MediaDeps, handle: str
 
 /** Seals a file, hands it to the platform, and answers with what a message says of it. */
 export async function upload(deps: MediaDeps, socket: WASocket, media: Media, signal: AbortSignal): Promise<proto.IMessage> {
-  const bytes = Buffer.from(media.data ?? (await readFile(media.path ?? "")));
+  const bytes = Buffer.from(await bytesOf(deps, media, signal));
   const type: FileType = media.kind === "file" ? "document" : media.kind;
   const mediaKey = randomBytes(32);
   const { iv, cipherKey, macKey } = await deps.vendor.getMediaKeys(mediaKey, type);
@@ -108,6 +108,17 @@ export async function upload(deps: MediaDeps, socket: WASocket, media: Media, si
   }
 }
 
+/** The bytes of a file on its way out. What cannot be had has not been sent either. */
+async function bytesOf(deps: MediaDeps, { data, path, handle, url, name }: Media, signal: AbortSignal): Promise<Uint8Array> {
+  if (data !== undefined) return data;
+  if (handle !== undefined) return download(deps, handle, signal);
+  const lost = (why: string | undefined) => channelError("permanent", `the file ${name ?? ""} could not be had: ${why ?? "no answer"}`);
+  if (path !== undefined) return readFile(path, { signal }).catch((error) => Promise.reject(lost(codeOf(error))));
+  const answer = await deps.fetch(url ?? "", { signal, maxBytes: DOWNLOAD_BYTES }).catch((error) => Promise.reject(lost(codeOf(error))));
+  if (answer.status !== 200 || answer.truncated) throw lost(answer.truncated ? "it is too large" : String(answer.status));
+  return answer.body;
+}
+
 const MIME: Readonly<Record<Media["kind"], string>> = { image: "image/jpeg", video: "video/mp4", audio: "audio/mpeg", file: "application/octet-stream" };
 
 /** Tries each server that the platform names. */
@@ -123,11 +134,21 @@ async function put({ vendor, fetch, server }: MediaDeps, socket: WASocket, type:
     // The address holds a token: it does not go into the reason.
     reason = typeof answer === "string" ? answer : String(answer.status);
     if (typeof answer === "string" || answer.status !== 200) continue;
-    const { url, direct_path: directPath } = JSON.parse(answer.text()) as { url?: string; direct_path?: string };
+    const { url, direct_path: directPath } = placeIn(answer.text());
     if (typeof url === "string" && typeof directPath === "string") return { url, directPath };
+    reason = "it names no place for the file";
   }
   await socket.refreshMediaConn(true).catch(() => {});
   throw channelError("retry", `a file could not be handed to the platform: ${reason}`);
+}
+
+/** Where the platform has put the file; nothing where something else answers in its place. */
+function placeIn(text: string): { readonly url?: unknown; readonly direct_path?: unknown } {
+  try {
+    return (JSON.parse(text) ?? {}) as object;
+  } catch {
+    return {};
+  }
 }
 
 const trusted = (server: string | undefined) => (server === undefined ? {} : { trustedOrigins: [new URL(server).origin] });
