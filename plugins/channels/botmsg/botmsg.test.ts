@@ -1,3 +1,4 @@
+import type { DraftDelivery } from "@svc/sdk";
 import { createMemoryStore } from "@svc/sdk/testing";
 import { describe, expect, it } from "vitest";
 import { FRIEND, startBotApi } from "./bot-api.harness.ts";
@@ -163,6 +164,24 @@ describe("direct messages", () => {
     await heard(one, 3);
     expect(texts(one)).toEqual(["hello again"]);
     expect((await one.context.request("POST", "/channels/botmsg/pair", { body: { code } })).status).toBe(404);
+  });
+
+  it("CHAN-02 a code that could not be stored for sending is made anew: the person is not left without one", async () => {
+    const one = await stage({ paired: false });
+    const { tasks } = one.context;
+    const { deliver } = tasks;
+    let failures = 0;
+    Object.assign(tasks, {
+      deliver: async (given: DraftDelivery) => {
+        failures += 1;
+        if (failures === 1) throw new Error("disk full");
+        return deliver(given);
+      },
+    });
+    one.api.say(TOKEN, { chat: ADA, text: "hello?" });
+    await heard(one, 1);
+    expect(tasks.delivered.map(({ text }) => text)).toEqual([expect.stringMatching(/svc channel pair \w{8}/)]);
+    expect((await one.context.request("GET", "/channels/botmsg/pair")).body).toMatchObject({ waiting: [{ sender: String(ADA) }] });
   });
 
   it("CHAN-02 dm: block ignores direct messages, paired or not", async () => {

@@ -126,7 +126,13 @@ export function createClient(ctx: PluginContext<Settings>, handle: ChannelHandle
     const code = await pairing.offer({ account, chat, sender: sender?.id ?? "", ...(sender?.name === undefined ? {} : { name: sender.name }) });
     if (code !== undefined) {
       const text = `This bot does not know you yet. Give this code to its operator, who confirms it with: svc channel pair ${code}\n\nIt is valid for an hour.`;
-      await ctx.tasks.deliver({ kind: "notice", target: { channel: "botmsg", account, chat }, text });
+      try {
+        await ctx.tasks.deliver({ kind: "notice", target: { channel: "botmsg", account, chat }, text });
+      } catch (error) {
+        // Nobody has that code: the next try makes another one.
+        await pairing.withdraw(account, sender?.id ?? "");
+        throw error;
+      }
     }
     drop(heard, settings, "the sender is not paired yet");
   }

@@ -19,6 +19,8 @@ export interface Pairing {
   known(account: string): Known;
   /** A code for a new sender, or nothing when one was given within the last ten minutes. */
   offer(who: Omit<Waiting, "digest" | "at">): Promise<string | undefined>;
+  /** Takes back an offer whose code has reached nobody. */
+  withdraw(account: string, sender: string): Promise<void>;
   /** Confirms the sender to whom the code was given. Throws `SVC_BOTMSG_PAIR_CODE` (404) and, after ten wrong codes within an hour, `SVC_BOTMSG_PAIR_LIMIT` (429). */
   approve(code: string): Promise<Waiting>;
   /** People who wait for a confirmation. */
@@ -79,6 +81,7 @@ export function createPairing(ctx: Pick<PluginContext, "store">, now: () => numb
       await offers().put(key, { ...who, digest: digestOf(code), at: now() });
       return code;
     },
+    withdraw: (account, sender) => offers().delete(keyOf(account, sender)),
     async approve(code) {
       const tried = now();
       // Counted before it is looked at: codes that are tried side by side are no more than ten either.
