@@ -215,7 +215,8 @@ export class ChannelQueue {
     const noted = await this.#deps.choices.sent(openEntry(entry), shown, showed);
     if (noted === "changed") return false;
     try {
-      await this.#deps.store.commit([...ops, ...noted]);
+      // What is noted holds for the question as it was read: it may be closed while the store takes nothing.
+      await this.#insist(() => this.#deps.store.commit([...ops, ...noted]));
       this.#onWire.delete(delivery.id);
       return true;
     } catch (error) {

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { channelError, choiceOf, type Delivery, type Message } from "@svc/sdk";
+import { channelError, choiceOf, type Delivery, type Message, type Store, svcError } from "@svc/sdk";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createFarEnd, type FarEnd, openWorld, until, type World } from "./deliver.harness.ts";
 
@@ -160,6 +160,27 @@ describe("K27 closing a question", () => {
     answer();
     await sent;
     expect([far.visible("c1"), far.buttons("c1")]).toEqual([["Deploy?\n\nRejected by Ada"], [[]]]);
+  });
+
+  it("while the store does not take that it was sent: the platform shows in the end that it is closed, and the chat goes on", async () => {
+    const far = createFarEnd({ choices: true });
+    let fails = true;
+    const through = (store: Store): Store => ({
+      ...store,
+      commit: (ops) =>
+        fails && ops.some(({ op }) => op === "complete")
+          ? Promise.reject(svcError("SVC_STORE_BUSY", "The database is used by another process."))
+          : store.commit(ops),
+    });
+    const one = await world(far, { through });
+    const { id, sent } = await one.deliveries.send(question());
+    await until(() => far.buttons("c1")[0]?.length === 2);
+    expect(await one.deliveries.choices.close(id, "Approved by Ada")).toBe(true);
+    fails = false;
+    await sent;
+    expect([far.visible("c1"), far.buttons("c1")]).toEqual([["Deploy?\n\nApproved by Ada"], [[]]]);
+    await (await one.deliveries.send({ kind: "proactive", target: question().target, text: "next" })).sent;
+    expect(await one.deliveries.unsent("acme")).toBe(0);
   });
 
   it("where the platform has no edits the words are a message of their own that answers the question", async () => {
