@@ -144,7 +144,7 @@ export function stage({
     return { id, bearer, answer, request };
   }
   const press = (id: string, choice: string, sender = { id: "5", name: "Ann" }) =>
-    opened.chatAnswer({ channel: "chat", chat: "7", sender, text: "", choice: { delivery: "x", id: `${id}.${choice}` } } as unknown as Inbound);
+    opened.chatAnswer({ id: "task_1", channel: "chat", chat: "7", sender, text: "", choice: { delivery: "x", id: `${id}.${choice}` } } as unknown as Inbound);
   const sentTo = (channel: string) => tasks.delivered.filter(({ target }) => target.channel === channel).map(({ text }) => text);
   const choicesOf = (channel: string): readonly Choice[] => tasks.delivered.find(({ target, choices }) => target.channel === channel && choices)?.choices ?? [];
   return { ctx, opened, far, tasks, clock, store, content, post, as, joined, running, press, sentTo, choicesOf, settings };

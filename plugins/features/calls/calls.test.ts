@@ -300,6 +300,40 @@ describe("ends", () => {
     expect((await others.opened.row(id))?.state).toBe("running");
   });
 
+  it("what is pressed at another daemon of the same store counts at the one that serves the call; once that is gone, it is over", async () => {
+    const store = createMemoryStore();
+    const alive = new Set<string>();
+    /** Leases as daemons of a shared store have them: those of a living one are its own. */
+    const daemon = () => {
+      const own = new Set<string>();
+      const lease: typeof store.lease = async (name) => {
+        const held = own.has(name) || !alive.has(name);
+        if (held) alive.add(name) && own.add(name);
+        return { held, signal: held ? new AbortController().signal : AbortSignal.abort(), release: async () => void (held && alive.delete(name)) };
+      };
+      return { ...store, shared: true, lease };
+    };
+    const at = stage({ store: daemon() });
+    const other = stage({ store: daemon(), clock: at.clock });
+    const { id } = ((await at.post("/calls", { to: "chat" })).body as { call: { id: string } }).call;
+    expect(await other.press(id, "answer")).toEqual({ reject: `it is for the daemon that serves call ${id}` });
+    await at.clock.advance(1_000);
+    expect((await at.opened.row(id))?.answered).toEqual({ by: "Ann", surface: "chat" });
+    expect(at.sentTo("chat").at(-1)).toContain(`https://svc.example/call/${id}#`);
+    for (const answer of [await other.post(`/calls/${id}/end`), await other.post(`/calls/${id}/join`, { code: "x" })])
+      expect(answer).toMatchObject({ status: 409, body: { code: "SVC_CALLS_ELSEWHERE" } });
+    expect(at.opened.live(id)).toBeDefined();
+    await other.press(id, "decline");
+    await at.clock.advance(1_000);
+    expect((await at.opened.row(id))?.end).toMatchObject({ reason: "declined", by: "Ann" });
+    expect(other.sentTo("chat")).toEqual([]);
+    expect([await store.collection("presses").count(), at.clock.waiting]).toEqual([0, 0]);
+    const next = ((await at.post("/calls", { to: "chat" })).body as { call: { id: string } }).call;
+    alive.clear();
+    await other.press(next.id, "answer");
+    expect(other.sentTo("chat").at(-1)).toContain("the daemon was restarted");
+  });
+
   it("what is older than 30 days is forgotten, with its transcript", async () => {
     const at = stage();
     const { id, bearer, request } = await at.running();

@@ -19,6 +19,7 @@ export const ERRORS = {
   SVC_CALLS_ANSWERED: [409, "Call {id} is answered already{by}."],
   SVC_CALLS_NOT_RUNNING: [409, "Call {id} is not answered yet."],
   SVC_CALLS_OVER: [410, "Call {id} is over: {how}."],
+  SVC_CALLS_ELSEWHERE: [409, "Call {id} is served by another daemon that shares this store; ask that one."],
   SVC_CALLS_OFFER: [400, "This is no offer of a call: {reason}."],
   SVC_CALLS_CONNECTION: [502, "No connection for this call: {reason}"],
   SVC_CALLS_CANDIDATES: [429, "Call {id} has had {most} candidates; it takes no more."],

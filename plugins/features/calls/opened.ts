@@ -7,8 +7,9 @@ import { openHourlyLimit } from "./hours.ts";
 import { type CallDeps, LINES, LiveCall, ROWS } from "./live-call.ts";
 import { mediaOf } from "./media.ts";
 import { placed, type Wanted } from "./placing.ts";
+import { createPresses, LEASE_MS } from "./presses.ts";
 import { type Ended, recoverCalls } from "./recovery.ts";
-import { ring, takeChoice } from "./ring.ts";
+import { type Answering, ring, takeChoice } from "./ring.ts";
 import { playRing } from "./ring-sound.ts";
 import type { CallsSettings } from "./settings.ts";
 import { createTickets, type Tickets } from "./tickets.ts";
@@ -24,8 +25,10 @@ export interface Opened {
   readonly camera: Camera;
   place(wanted: Wanted, placer: Placer): Promise<{ readonly call: LiveCall; readonly url?: string }>;
   live(id: string): LiveCall | undefined;
-  /** The call, live; throws `SVC_CALLS_UNKNOWN`, or `SVC_CALLS_OVER` for one that has ended. */
+  /** The call, live; throws `SVC_CALLS_UNKNOWN`, and for one that is not live here the error of `away`. */
   running(id: string): Promise<LiveCall>;
+  /** Why a call that is stored is not live here: it has ended, or another daemon serves it. */
+  away(row: CallRow): Error;
   row(id: string): Promise<CallRow | undefined>;
   list(all: boolean): Promise<readonly CallRow[]>;
   lines(id: string): Promise<readonly Line[]>;
@@ -39,8 +42,6 @@ export interface Opened {
 }
 
 const MOST_LIVE = 32;
-/** Time for which a dead daemon counts as present. */
-const LEASE_MS = 30_000;
 const MINUTE_MS = 60_000;
 
 /** Opens the calls of this daemon. */
@@ -84,6 +85,7 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
     ended(call) {
       const { id } = call.row;
       calls.delete(id);
+      if (calls.size + placing === 0) presses.rest();
       hosts.delete(id);
       tickets.forget(id);
       camera.ended(id);
@@ -105,6 +107,9 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
       settling.delete(id);
     }
   }
+
+  const answering: Answering = { ctx, live: (id) => calls.get(id), row: async (id) => opened.row(id), leave: async (...one) => presses.leave(...one), link };
+  const presses = createPresses(ctx, owner, now, (message) => takeChoice(message, answering));
 
   async function link(call: LiveCall): Promise<string> {
     const { id, kind, ringUntil } = call.row;
@@ -129,6 +134,7 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
       await rows.put(row.id, row, "absent");
       call = new LiveCall(row, deps);
       calls.set(row.id, call);
+      presses.attend();
     } finally {
       placing -= 1;
     }
@@ -151,15 +157,16 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
       if (call !== undefined) return call;
       const row = await opened.row(id);
       if (row === undefined) throw fail("SVC_CALLS_UNKNOWN", { id });
-      throw fail("SVC_CALLS_OVER", { id, how: row.end?.reason ?? "the daemon was restarted" });
+      throw opened.away(row);
     },
+    away: (row) => whyAway(row, ctx.store.shared === true),
     row: async (id) => calls.get(id)?.row ?? (await rows.get(id))?.value,
     async list(all) {
       if (!all) return [...calls.values()].map(({ row }) => row);
       return (await rows.list({ by: "at", reverse: true, limit: 200 })).map(({ value }) => value);
     },
     lines: (id) => transcript.lines(id),
-    chatAnswer: (message) => takeChoice(message, { ctx, live: (id) => calls.get(id), row: opened.row, link }),
+    chatAnswer: (message) => takeChoice(message, answering),
     async late(id, text, key) {
       const row = await opened.row(id);
       const to = report();
@@ -169,14 +176,8 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
       return places.length > 0;
     },
     async recover() {
-      const isGone = async (other: string) => {
-        if (other === owner) return true;
-        const theirs = await ctx.store.lease(`owner.${other}`, LEASE_MS);
-        await theirs.release();
-        return theirs.held;
-      };
-      await recoverCalls({ rows, lines, now: now(), isLive: (id) => calls.has(id), isGone, settle });
-      await camera.sweep();
+      await recoverCalls({ rows, lines, now: now(), isLive: (id) => calls.has(id), isGone: presses.isGone, settle });
+      await Promise.all([camera.sweep(), presses.sweep()]);
     },
     async close() {
       await Promise.all([...calls.values()].map((call) => call.end({ reason: "restarted" })));
@@ -184,6 +185,9 @@ export function openCalls(ctx: Context, settings: () => CallsSettings, now: () =
   };
   return opened;
 }
+
+const whyAway = ({ id, live, end }: CallRow, shared: boolean): Error =>
+  shared && live === 1 ? fail("SVC_CALLS_ELSEWHERE", { id }) : fail("SVC_CALLS_OVER", { id, how: end?.reason ?? "the daemon was restarted" });
 
 /** Returns this daemon's own address by its configuration: for links that are sent outside of an HTTP request. */
 async function ownAddress({ settings }: Pick<Context, "settings">): Promise<string> {

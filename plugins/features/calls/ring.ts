@@ -51,6 +51,8 @@ export interface Answering {
   live(id: string): LiveCall | undefined;
   /** The row of a call that was there; undefined where no call has that id. */
   row(id: string): Promise<CallRow | undefined>;
+  /** Hands it to the daemon that serves the call. False where no other daemon does. */
+  leave(row: CallRow, message: Inbound): Promise<boolean>;
   /** A link that lets one page into the call. */
   link(call: LiveCall): Promise<string>;
 }
@@ -58,7 +60,7 @@ export interface Answering {
 /**
  * Takes what was pressed below a ring; undefined for choices of others. Who answers gets a link in that chat; who comes too late is told so.
  */
-export async function takeChoice(message: Inbound, { ctx, live, row, link }: Answering): Promise<Rejection | undefined> {
+export async function takeChoice(message: Inbound, { ctx, live, row, leave, link }: Answering): Promise<Rejection | undefined> {
   const [, id = "", what = ""] = CHOICE.exec(message.choice?.id ?? "") ?? [];
   if (id === "") return undefined;
   const known = await row(id);
@@ -77,6 +79,7 @@ export async function takeChoice(message: Inbound, { ctx, live, row, link }: Ans
     sent.catch((error) => ctx.log.warn({ call: id, channel, reason: reasonOf(error) }, "who answered a call could not be told"));
   };
   const call = live(id);
+  if (call === undefined && (await leave(known, message))) return { reject: `it is for the daemon that serves call ${id}` };
   try {
     if (call === undefined) throw fail("SVC_CALLS_OVER", { id, how: known.end?.reason ?? "the daemon was restarted" });
     if (what === "decline") {

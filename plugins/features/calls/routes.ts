@@ -1,4 +1,4 @@
-import type { HttpReply, HttpRequest, HttpRoute, IceCandidate, PluginContext } from "@svc/sdk";
+import { codeOf, type HttpReply, type HttpRequest, type HttpRoute, type IceCandidate, type PluginContext } from "@svc/sdk";
 import { viewOf } from "./call-row.ts";
 import { FRAME_BYTES } from "./camera.ts";
 import { fail } from "./errors.ts";
@@ -174,7 +174,8 @@ export function callRoutes(open: () => Promise<Opened>, ctx: Pick<PluginContext,
     const row = await opened.row(idOf(request));
     if (row === undefined) throw fail("SVC_CALLS_UNKNOWN", { id: idOf(request) });
     const here = request.caller.local && request.headers.authorization === undefined;
-    if (here) return undefined;
-    throw fail("SVC_CALLS_OVER", { id: row.id, how: row.end?.reason ?? "ended" });
+    const away = opened.away(row);
+    if (here && codeOf(away) === "SVC_CALLS_OVER") return undefined;
+    throw away;
   }
 }
