@@ -149,7 +149,7 @@ export class ChannelQueue {
     this.#handled.add(done);
   }
 
-  async #handle({ id, value: entry, redelivered }: Claimed<OutboxEntry>): Promise<void> {
+  async #handle({ id, value: entry, redelivered, attempt }: Claimed<OutboxEntry>): Promise<void> {
     const earlier = this.#unstored.get(id);
     if (earlier !== undefined) return this.#close(id, earlier);
     const ops = [complete(outboxOf(this.#channel), id), this.#deps.book.forget(entry.progress)];
@@ -184,7 +184,7 @@ export class ChannelQueue {
       await this.#close(id, lost);
       return this.#deps.failed([entry], "uncertain", `sent ${doubts} times without an answer of the platform: ${reason}`);
     }
-    if (counts !== "nothing") this.#outages.failed(entry);
+    if (counts !== "nothing") this.#outages.failed(entry, attempt);
     // A longer wait would outlast the entry's lifetime.
     await this.#giveBack({ ...entry, tries, ...(doubts > 0 ? { doubts } : {}) }, this.#stopping ? 0 : Math.min(carried.waitMs, this.#deps.ttlMs));
   }
@@ -196,9 +196,11 @@ export class ChannelQueue {
     await this.#giveBack({ ...entry, tries: entry.tries + 1 }, this.#stopping ? 0 : backoff(entry.tries)).catch(() => {});
   }
 
-  /** The account answers again: release the entries that waited for that. */
-  async #hasten(ids: readonly string[]): Promise<void> {
-    for (const id of ids) if (!this.#onWire.has(id) && !this.#stopping) await this.#queue.release(id, 0);
+  /** The account answers again: release the entries that waited for that. One of a later claim may be on its way from another daemon. */
+  async #hasten(waiting: ReadonlyMap<string, number>): Promise<void> {
+    if (waiting.size === 0) return;
+    for (const { id, attempt } of await this.#queue.list(PAGE))
+      if (waiting.get(id) === attempt && !this.#onWire.has(id) && !this.#stopping) await this.#queue.release(id, 0);
   }
 
   async #giveBack(entry: OutboxEntry, waitMs: number): Promise<void> {

@@ -116,6 +116,37 @@ it("FLT-10 failures that are certain do not count as doubts", async () => {
   expect(far.visible("c1")).toEqual(["x"]);
 });
 
+it("FLT-12 an entry that another daemon on the store sends at that moment is not sent a second time", async () => {
+  const far = createFarEnd();
+  let away = true;
+  let answer = () => {};
+  far.fault = (_call, out) => {
+    if (away) throw channelError("retry", "500 Internal Server Error");
+    return out.target.chat === "c1" ? new Promise<void>((resolve) => (answer = resolve)) : undefined;
+  };
+  const pauses = [100, 600];
+  const one = await world(far, { limits: { backoff: () => pauses.shift() ?? 5 }, through: (store) => ({ ...store, shared: true }) });
+  const other = await world(far, { connected: false, through: () => ({ ...one.store.scope("core"), shared: true }) });
+  await one.deliveries.send(proactive("x", "c1"));
+  await until(() => pauses.length === 1);
+  await one.deliveries.send(proactive("y", "c2"));
+  await until(() => pauses.length === 0);
+  one.disconnect();
+  away = false;
+  far.calls.length = 0;
+  other.connect();
+  await until(() => far.calls.some(({ chat }) => chat === "c1"));
+  expect(far.calls).toHaveLength(1);
+  other.disconnect();
+  one.connect();
+  await until(() => far.visible("c2").length === 1);
+  await until(async () => (await size(one)) === 1);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  answer();
+  await until(async () => (await size(one)) === 0);
+  expect(far.calls.filter(({ chat }) => chat === "c1")).toHaveLength(1);
+});
+
 it("FLT-12 the first message that arrives after an outage lets the others of that account go at once, and one chat's own trouble does not count", async () => {
   const far = createFarEnd();
   let away = true;
