@@ -1,5 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
-import { type Capability, type Confined, type Message, onAbort, type PluginContext, type Publication, reasonOf } from "@svc/sdk";
+import { type Capability, type Confined, codeOf, type Message, onAbort, type PluginContext, type Publication, reasonOf, sleep } from "@svc/sdk";
 import { type Args, type Origin, writeError } from "./frames.ts";
 import { HOST_API, writeLog } from "./host-api.ts";
 import type { IsolationLimits } from "./isolation-limits.ts";
@@ -38,6 +38,8 @@ export interface ProcessApiDeps {
 
 /** Timers and listeners that it may have; roots that it began, of which older ones are forgotten. */
 const MOST_KEPT = 1_024;
+/** A timer that found its process busy is tried again after so long. */
+const BUSY_MS = 250;
 
 type FileArgs = { readonly roots?: readonly string[]; readonly path: string; readonly maxBytes: number; readonly data: string | Uint8Array };
 
@@ -122,12 +124,12 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
     "jobs.after": (n, { ms }) =>
       keep(
         n,
-        ctx.jobs.after(Number(ms), () => run(n) as never),
+        ctx.jobs.after(Number(ms), () => once(n) as never),
       ),
     "jobs.at": (n, { time }) =>
       keep(
         n,
-        ctx.jobs.at(Number(time), () => run(n)),
+        ctx.jobs.at(Number(time), () => once(n)),
       ),
     "jobs.every": (n, { ms }) =>
       keep(
@@ -141,6 +143,18 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
   };
 
   const run = async (n: number): Promise<void> => void (await deps.peer().call("function", { n }));
+
+  /** A timer falls due once: where the process has as many calls as it may have, it runs when there is room. */
+  async function once(n: number): Promise<void> {
+    while (!closed && ends.has(n)) {
+      try {
+        return await run(n);
+      } catch (error) {
+        if (codeOf(error) !== "SVC_ISOLATION_BUSY") throw error;
+      }
+      await sleep(BUSY_MS);
+    }
+  }
 
   function hand(n: number, value: unknown): void {
     if (!closed && !deps.peer().notify("heard", { n, value })) deps.dropped("frames", 1);

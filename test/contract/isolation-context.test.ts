@@ -52,6 +52,25 @@ describe("what of the context an isolated plugin has", () => {
     expect(await act("sender.end")).toEqual(Array.from({ length: 20 }, (_, n) => (n === 4 ? "SVC_CHANNEL_REFUSED" : `at-${n}`)));
   });
 
+  it("a timer that falls due while its process has as many calls as it may have runs once there is room", async () => {
+    const { act } = await runIsolated(
+      [
+        {
+          name: "timer",
+          capabilities: ["jobs"],
+          setup: `let fired = 0; let free = () => {}; const room = new Promise((resolve) => { free = resolve; });
+            ${action("timer.arm", "ctx.jobs.after(200, () => { fired += 1; }); ctx.jobs.at(Date.now() + 200, () => { fired += 1; });")}
+            ${action("timer.hold", "setTimeout(free, 1_000); await room;")}
+            ${action("timer.fired", "return fired;")}`,
+        },
+      ],
+      { isolation: { pending: 4 } },
+    );
+    await act("timer.arm");
+    await Promise.all(Array.from({ length: 4 }, () => act("timer.hold")));
+    await vi.waitFor(async () => expect(await act("timer.fired")).toBe(2), PATIENCE);
+  });
+
   it("its section, state that stays, its own folder, the agents, events, timers, tasks and rendering", async () => {
     const { act, events, kernel } = await runIsolated(
       [
