@@ -98,6 +98,14 @@ describe("loop guard", () => {
     expect(guard(from("bot7"), "anna")).toBeUndefined();
   });
 
+  it("FAULT-19 does not count what came before the clock was set back", () => {
+    let clock = 86_400_000;
+    const guard = createLoopGuard({ limit: 3, windowMs: 1_000, now: () => clock });
+    for (let n = 0; n < 3; n += 1) expect(guard(from("bot7"), "anna")).toBeUndefined();
+    clock = 0;
+    expect(guard(from("bot7"), "anna")).toBeUndefined();
+  });
+
   it("never stops a person", () => {
     const guard = createLoopGuard({ limit: 1 });
     for (let n = 0; n < 50; n += 1) expect(guard(from("p", false), "anna")).toBeUndefined();

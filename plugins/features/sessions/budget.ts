@@ -24,6 +24,8 @@ const WINDOWS: readonly Window[] = [
   { ms: 5 * HOUR_MS, name: "5 hours", key: "maxClaudeCodeDispatchesPer5h" },
 ];
 const LONGEST_MS = 5 * HOUR_MS;
+/** The clocks of daemons differ by less; runs of later times are from before a clock was set back. */
+const AHEAD_MS = HOUR_MS;
 const PAGE = 1000;
 /** The largest cap that the configuration allows. */
 const KEPT = 50_000;
@@ -53,14 +55,15 @@ export function createBudget(journal: () => Journal<number>, log: Log, publish: 
 
   /** Returns the uses within the longest window, oldest first. */
   function spentAt(now: number): readonly number[] {
-    stored = stored.filter((at) => at > now - LONGEST_MS);
-    own = own.filter(({ at, seq }) => at > now - LONGEST_MS && (seq === undefined || seq > seen));
+    const counts = (at: number) => at > now - LONGEST_MS && at <= now + AHEAD_MS;
+    stored = stored.filter(counts);
+    own = own.filter(({ at, seq }) => counts(at) && (seq === undefined || seq > seen));
     return [...stored, ...own.map(({ at }) => at)].sort((left, right) => left - right);
   }
 
   function warn(window: Window, count: number, cap: number, now: number): void {
     const last = warned.get(window);
-    if (count < warningAt(cap) || (last !== undefined && now - last < window.ms)) return;
+    if (count < warningAt(cap) || (last !== undefined && Math.abs(now - last) < window.ms)) return;
     warned.set(window, now);
     const summary = `${count} of ${cap} cold cli-a runs in the last ${window.name}`;
     log.warn({ count, cap, setting: `session.${window.key}` }, `${summary}; further ones are refused at the cap`);
