@@ -1,6 +1,6 @@
 import { type Message, svcError } from "@svc/sdk";
 import { createMemoryStore } from "@svc/sdk/testing";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { Answers } from "./answers.ts";
 
 const log = { debug() {}, info() {}, warn() {}, error() {}, child: () => log } as never;
@@ -29,4 +29,24 @@ it.each([
   await new Answers({ log, signal, store, tasks: later.tasks }).resume();
   expect(later.taken).toEqual([]);
   expect(await store.collection("answers").count()).toBe(0);
+});
+
+it.each(["accept", "result"])("MESH-07 a database that does not answer for a moment at %s costs no conversation its answer", async (at) => {
+  const store = createMemoryStore();
+  const { signal } = new AbortController();
+  const { taken, tasks } = tasksOf();
+  const { accept, result } = tasks as { accept(message: Message): Promise<unknown>; result(): Promise<unknown> };
+  let away = true;
+  const unless = <T>(fails: boolean, work: () => Promise<T>): Promise<T> => {
+    if (!fails || !away) return work();
+    away = false;
+    return Promise.reject(svcError("SVC_STORE_UNREACHABLE", "The database does not answer."));
+  };
+  const faulty = {
+    accept: (message: Message) => unless(at === "accept" && message.entry === "followup", () => accept(message)),
+    result: () => unless(at === "result", result),
+  };
+  await new Answers({ log, signal, store, tasks: faulty as never }).send("n2", { agent: "far", message: "pay" }, to);
+  await vi.waitFor(async () => expect(await store.collection("answers").count()).toBe(0), { timeout: 5_000 });
+  expect([away, taken.filter(({ entry }) => entry === "followup").length]).toEqual([false, 1]);
 });
