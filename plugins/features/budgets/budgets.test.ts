@@ -213,3 +213,20 @@ describe("svc budgets", () => {
     ]);
   });
 });
+
+it("what was not counted because the database was away is counted within the hour, without a restart", async () => {
+  const hourly: (() => Promise<void>)[] = [];
+  const store = createMemoryStore();
+  const turns = store.collection<{ open: number }>("turns", { indexes: ["at", "open"] });
+  const context = createFakeContext(budgets, {
+    config: {},
+    store,
+    ...({ jobs: { ...jobs(), every: (_ms: number, run: () => Promise<void>) => hourly.push(run) } } as object),
+    ...({ traces: { get: async () => ({ status: "ok", usage: tokens(100, 20) }) } } as object),
+  });
+  const lifecycle = await budgets.setup(context as never);
+  await (lifecycle as { start(): Promise<void> }).start();
+  await turns.put("task_1", { agent: "ada", at: Date.now(), run: 1, told: { turns: 0, tokens: 0, micros: 0 }, open: 1 } as never);
+  for (const run of hourly) await run();
+  expect((await turns.get("task_1"))?.value).toMatchObject({ open: 0, told: { tokens: 120 } });
+});

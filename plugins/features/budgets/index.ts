@@ -37,7 +37,11 @@ export default definePlugin<BudgetSettings>({
     return {
       async start() {
         if ((await ctx.store.collection("turns", { indexes: ["at", "open"] }).count({ where: { open: 1 } })) > 0) await (await open()).settle();
-        ctx.jobs.every(HOUR_MS, async () => (await open()).sweep());
+        ctx.jobs.every(HOUR_MS, async () => {
+          const { settle, sweep } = await open();
+          await settle();
+          await sweep();
+        });
       },
       async reload(next) {
         settings = next;

@@ -10,7 +10,7 @@ const KEPT_MS = 35 * 86_400_000;
 /** Resources of the running plugin. */
 export interface Opened {
   readonly meter: Meter;
-  /** Counts what a daemon that died over a turn has left uncounted. */
+  /** Counts what was left uncounted: by a daemon that died over a turn, or while the store took nothing. */
   settle(): Promise<void>;
   sweep(): Promise<void>;
   /** The windows of this moment that have a cap or a count. */

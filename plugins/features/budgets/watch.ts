@@ -15,7 +15,7 @@ export async function admit(turn: Turn, { ctx, meter, settings }: WatchDeps): Pr
   const { id, agent, startedAt } = turn;
   const refusal = await meter.begin(id, agent.id, startedAt);
   if (refusal !== undefined) return refused(refusal);
-  const failed = (error: unknown) => ctx.log.error({ err: error, task: id }, "what a turn has used was not counted; the next start counts it");
+  const failed = (error: unknown) => ctx.log.error({ err: error, task: id }, "what a turn has used was not counted; it is within an hour");
   let stopped = false;
   const heard = (usage: Usage, model = agent.model) => {
     meter.count(id, agent.id, usage, model, false).catch(failed);
