@@ -144,17 +144,11 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
 
   const run = async (n: number): Promise<void> => void (await deps.peer().call("function", { n }));
 
-  /** A timer falls due once: where the process has as many calls as it may have, it runs when there is room. */
-  async function once(n: number): Promise<void> {
-    while (!closed && ends.has(n)) {
-      try {
-        return await run(n);
-      } catch (error) {
-        if (codeOf(error) !== "SVC_ISOLATION_BUSY") throw error;
-      }
-      await sleep(BUSY_MS);
-    }
-  }
+  const once = (n: number): Promise<void> =>
+    whenFree(
+      () => run(n),
+      () => !closed && ends.has(n),
+    );
 
   function hand(n: number, value: unknown): void {
     if (!closed && !deps.peer().notify("heard", { n, value })) deps.dropped("frames", 1);
@@ -197,6 +191,18 @@ export function createProcessApi(deps: ProcessApiDeps): ProcessApi {
       surroundings.clear();
     },
   };
+}
+
+/** A timer falls due once: where its process has as many calls as it may have, it runs when there is room, if it is still `wanted`. */
+async function whenFree(run: () => Promise<void>, wanted: () => boolean): Promise<void> {
+  while (wanted()) {
+    try {
+      return await run();
+    } catch (error) {
+      if (codeOf(error) !== "SVC_ISOLATION_BUSY") throw error;
+    }
+    await sleep(BUSY_MS);
+  }
 }
 
 /** Takes a lease that ends with the process, which is notified when it is lost. */
