@@ -82,6 +82,24 @@ describe("jobs that agents ask for, decided where people are asked", { timeout: 
     expect(second.clock.has("mail")).toBe(true);
   });
 
+  it("AUTH-06 the question about a job shows ${NAME} as svc.json has it, not what it stands for", async () => {
+    process.env["SVC_TEST_JOB_KEY"] = "canary-9f3a";
+    try {
+      const work = { command: `curl -H "key: ${"${SVC_TEST_JOB_KEY}"}" backup.example`, prompt: `log in with ${"${SVC_TEST_JOB_KEY}"}` };
+      const job = { schedule: "0 9 * * *", agent: "a", createdBy: "a" };
+      const now = await start({ backup: { ...job, command: work.command }, report: { ...job, prompt: work.prompt } });
+      for (const id of ["backup", "report"]) await now.tool("svc_schedule_remove", { id });
+      const about = (id: string) => one(now, ({ title }) => title.includes(`'${id}'`));
+      expect((await about("backup")).detail).toContain(`Command, run as the daemon's user: ${work.command}`);
+      expect((await about("report")).detail).toContain(`Prompt: ${work.prompt}`);
+      expect(JSON.stringify(await openOf(now))).not.toContain("canary-9f3a");
+      await answer(now, await about("backup"), "approve");
+      await until(() => now.file().crons["backup"] === undefined);
+    } finally {
+      delete process.env["SVC_TEST_JOB_KEY"];
+    }
+  });
+
   it("CRON-04 a question that nobody answers in time is a no: the job is taken out", async () => {
     const now = await start({}, undefined, { defaultExpiryDays: 0.00002 });
     await ask(now);

@@ -1,5 +1,5 @@
 import { type ApprovalDecision, type Approvals, type PluginContext, reasonOf } from "@svc/sdk";
-import { changeJobs, verdict } from "./job-changes.ts";
+import { changeJobs, readJobs, verdict, type WrittenJob } from "./job-changes.ts";
 import type { CronsSettings, JobSettings, PendingApproval } from "./settings.ts";
 
 /** The kind of questions about jobs. */
@@ -44,10 +44,13 @@ export function createApprovalLink(ctx: PluginContext<CronsSettings>, jobs: () =
         if (approvals !== heard) approvals.onDecided(KIND, (decision) => decided(approvals, decision));
         heard = approvals;
         const keys = new Set<string>();
+        const written = pending().length === 0 ? {} : await readJobs(ctx.settings);
         for (const [id, job] of pending()) {
           const key = keyOf(id, job.approval);
           keys.add(key);
-          await approvals.ask(await questionOf(ctx, approvals, id, job, key));
+          const shown = written[id];
+          // Taken out of the file, which is not in force yet.
+          if (shown !== undefined) await approvals.ask(await questionOf(ctx, approvals, { id, job, shown, key }));
         }
         for (const { id, key } of await approvals.list({ open: true, kind: KIND }))
           if (key !== undefined && !keys.has(key)) await approvals.withdraw(id, "it was decided about, or taken out, in svc.json");
@@ -66,14 +69,14 @@ function actionOf(id: string, { approval, enabled: _, fireToken: _token, ...job 
   return { id, action: approval.action, requestedBy: approval.requestedBy, ...job };
 }
 
+/** People see prompt and command as svc.json has them: what `${NAME}` stands for may be a secret, and is for no chat. */
 async function questionOf(
   ctx: PluginContext<CronsSettings>,
   approvals: Approvals,
-  id: string,
-  job: PendingJob,
-  key: string,
+  { id, job, shown, key }: { readonly id: string; readonly job: PendingJob; readonly shown: WrittenJob; readonly key: string },
 ): Promise<Parameters<Approvals["ask"]>[0]> {
-  const { approval, agent, schedule, timezone, prompt, command, workflow, autonomy, model, notify } = job;
+  const { approval, agent, schedule, timezone, workflow, autonomy, model, notify } = job;
+  const { prompt = "", command } = shown;
   const times = (await ctx.jobs.next(schedule, timezone, { count: 2 })).map((time) =>
     time.toLocaleString("en-GB", { timeZone: timezone, dateStyle: "medium", timeStyle: "short" }),
   );
