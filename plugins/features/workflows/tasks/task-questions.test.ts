@@ -234,3 +234,37 @@ it("an open task is asked about again every remindEvery, once for each time, ove
   await later.stop();
   expect(approvals.asked).toHaveLength(2);
 });
+
+it("a reminder that was sent and not noted, as before a stop or where a remark came in between, leaves its question open", async () => {
+  const { questions, approvals, add, open, rows, store } = await world();
+  await questions.reconcile();
+  const remindAt = Date.now() - 1_000;
+  await add("ut_1", { remindMs: 3_600_000, remindAt });
+  questions.opened("ut_1");
+  await vi.waitFor(() => expect(open()).toHaveLength(1));
+  const row = (await rows.collection.get("ut_1"))?.value as TaskRow;
+  for (let again = 0; again < 2; again += 1) await questions.remind(row, remindAt);
+  expect(open()).toMatchObject([{ key: `ut_1@${remindAt}` }]);
+  // Another life of the daemon, and one that knows nothing of the question yet.
+  const later = createTaskQuestions({ services: { get: () => approvals.service, list: () => [] } as never, log: LOG }, rows, (async () => ({})) as never);
+  await later.remind(row, remindAt);
+  await later.reconcile();
+  await later.remind(row, remindAt);
+  expect(open()).toMatchObject([{ key: `ut_1@${remindAt}` }]);
+  // A remark between the reading of the row and its writing.
+  const due = { ...row, remindAt: remindAt + 500 };
+  let remarked = false;
+  const commit: typeof store.commit = async (ops) => {
+    if (!remarked) await store.commit([put(TASKS, "ut_1", due)]);
+    remarked = true;
+    return store.commit(ops);
+  };
+  await store.commit([put(TASKS, "ut_1", due)]);
+  const never = () => () => {};
+  const jobs = { at: never, after: never };
+  const reminders = createReminders({ jobs, store: { ...store, commit }, log: LOG, signal: new AbortController().signal } as never, rows, later);
+  reminders.look();
+  await vi.waitFor(async () => expect((await rows.collection.get("ut_1"))?.value.remindAt).toBeGreaterThan(Date.now()));
+  await reminders.stop();
+  expect(open()).toHaveLength(1);
+});

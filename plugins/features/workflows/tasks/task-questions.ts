@@ -67,6 +67,16 @@ export function createTaskQuestions(
     questions.set(id, asked.id);
   }
 
+  /** The same occasion again, as after a stop or where somebody else was first: its question stays, and only the others go. */
+  async function askAgain(approvals: Approvals, row: TaskRow, key: string): Promise<void> {
+    const before = questions.get(row.id);
+    await ask(approvals, row, key);
+    const now = questions.get(row.id);
+    if (before === now || (before !== undefined && (await approvals.withdraw(before, "asked again")))) return;
+    for (const { id, key: other } of await approvals.list({ open: true, kind: KIND, limit: MOST }))
+      if (id !== now && taskOf(other) === row.id) await approvals.withdraw(id, "asked again");
+  }
+
   async function withdraw(approvals: Approvals, taskId: string, words: string): Promise<void> {
     const known = questions.get(taskId);
     questions.delete(taskId);
@@ -106,11 +116,7 @@ export function createTaskQuestions(
         if (row !== undefined) await ask(approvals, row);
       }),
     closed: (taskId, words) => void inOrder(taskId, (approvals) => withdraw(approvals, taskId, words)),
-    remind: (row, round) =>
-      inOrder(row.id, async (approvals) => {
-        await withdraw(approvals, row.id, "asked again");
-        await ask(approvals, row, `${row.id}@${round}`);
-      }),
+    remind: (row, round) => inOrder(row.id, (approvals) => askAgain(approvals, row, `${row.id}@${round}`)),
     async reconcile() {
       const approvals = services.get("approvals");
       if (approvals === undefined || approvals === heard) return;
