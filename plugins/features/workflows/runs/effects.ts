@@ -45,7 +45,7 @@ export class Effects {
   readonly #ctx: Pick<PluginContext, "events" | "log">;
   readonly #host: Host;
   readonly #runners: Readonly<Partial<Record<Node["kind"], EffectRunner>>>;
-  readonly #atWork = new Map<string, Map<string, { readonly stop: AbortController; readonly end: Promise<void> }>>();
+  readonly #atWork = new Map<string, Map<string, { readonly step: StepState; readonly stop: AbortController; readonly end: Promise<void> }>>();
   #stopping = false;
 
   constructor(ctx: Pick<PluginContext, "events" | "log">, host: Host, runners: Readonly<Partial<Record<Node["kind"], EffectRunner>>>) {
@@ -105,12 +105,25 @@ export class Effects {
         if (known.size === 0) this.#atWork.delete(runId);
         this.#host.forget(runId);
       });
-    known.set(attempt, { stop, end });
+    known.set(attempt, { step, stop, end });
     this.#atWork.set(runId, known);
   }
 
   cancel(runId: string, step: string): void {
     for (const [attempt, { stop }] of this.#atWork.get(runId) ?? []) if (attempt.startsWith(`${step}#`)) stop.abort(CANCELED);
+  }
+
+  /** Cancels what its run does not want any more, by the word of another daemon: that has stored it, and knows nothing of the work here. */
+  async recheck(): Promise<void> {
+    // Noted before the look at the rows: what begins meanwhile may be newer than these.
+    const atWork = [...this.#atWork].map(([runId, steps]) => [runId, [...steps.values()]] as const);
+    for (const [runId, steps] of atWork) {
+      const row = await this.#host.load(runId);
+      for (const { step, stop } of steps) {
+        const now = row?.state.steps[step.id];
+        if (now?.status !== "running" || now.attempt !== step.attempt) stop.abort(CANCELED);
+      }
+    }
   }
 
   /** Abandons all effects: work elsewhere, such as a turn, continues and is found by the next start. */

@@ -79,7 +79,12 @@ export async function stage({ definitions, store = createMemoryStore(), actions 
     const timer = setTimeout(run, Math.max(0, Number(time) - Date.now()));
     return () => clearTimeout(timer);
   };
-  const jobs = { ...ctx.jobs, at, after: (ms: number, run: () => void) => at(Date.now() + ms, run), every: () => () => {} };
+  const often: (() => unknown)[] = [];
+  const every = (ms: number, run: () => unknown) => {
+    if (ms < 60_000) often.push(run);
+    return () => {};
+  };
+  const jobs = { ...ctx.jobs, at, after: (ms: number, run: () => void) => at(Date.now() + ms, run), every };
   const known = new Map(definitions.map((definition) => [definition.id, { definition, hash: `hash-${definition.id}` }]));
   const runs = new Runs({
     ctx: Object.create(ctx, { jobs: { value: jobs } }),
@@ -96,6 +101,8 @@ export async function stage({ definitions, store = createMemoryStore(), actions 
     store,
     runs,
     entriesOf,
+    /** What is looked at every second. */
+    tick: () => Promise.all(often.map((run) => run())),
     start: (id: string, input: Record<string, unknown> = {}, more: object = {}) => runs.start(id, { input, entry: { kind: "api" }, ...more }),
     /** Waits until the run says so. */
     until: async (runId: string, status: string) =>

@@ -110,10 +110,11 @@ export class Runs {
   async open(): Promise<void> {
     await this.host.untold.load();
     await this.#lead();
-    // Rows of the clock that other daemons write, for runs that were started or went on there, arm no timer here.
+    // Rows of the clock that other daemons write, for runs that were started or went on there, arm no timer here; what they end goes on here.
     if (this.#ctx.store.shared === true)
       this.#ctx.jobs.every(OTHERS_MS, () => {
         if (this.#leads) this.#clock.arm(Date.now());
+        return this.#effects.recheck();
       });
     this.#ctx.jobs.every(SWEEP_MS, async () => {
       if (this.#leads) await sweepRuns(this.#ctx, this.rooms);
