@@ -100,6 +100,16 @@ describe("jobs that agents ask for, decided where people are asked", { timeout: 
     }
   });
 
+  it("CRON-03 a job that is too long to be asked about keeps no other one from people, and still waits", async () => {
+    const now = await start({});
+    await now.tool("svc_schedule_add", { when: "daily at 9", prompt: "x".repeat(100_001), id: "endless" });
+    await ask(now);
+    expect((await one(now)).title).toContain("'mail'");
+    expect(now.file().crons["endless"]).toHaveProperty("approval");
+    await now.ctx().settings.change([{ path: ["crons", "mail"] }], { by: "a test" });
+    await vi.waitFor(async () => expect(await openOf(now)).toEqual([]), { timeout: 20_000 });
+  });
+
   it("CRON-04 a question that nobody answers in time is a no: the job is taken out", async () => {
     const now = await start({}, undefined, { defaultExpiryDays: 0.00002 });
     await ask(now);

@@ -50,7 +50,11 @@ export function createApprovalLink(ctx: PluginContext<CronsSettings>, jobs: () =
           keys.add(key);
           const shown = written[id];
           // Taken out of the file, which is not in force yet.
-          if (shown !== undefined) await approvals.ask(await questionOf(ctx, approvals, { id, job, shown, key }));
+          if (shown === undefined) continue;
+          // One that cannot be asked about, such as for its length, keeps no other one from people.
+          await questionOf(ctx, approvals, { id, job, shown, key })
+            .then((question) => approvals.ask(question))
+            .catch((error) => ctx.log.warn({ job: id, reason: reasonOf(error) }, `people could not be asked about the job ${id}; svc schedule approve works`));
         }
         for (const { id, key } of await approvals.list({ open: true, kind: KIND }))
           if (key !== undefined && !keys.has(key)) await approvals.withdraw(id, "it was decided about, or taken out, in svc.json");
