@@ -23,3 +23,14 @@ it("CRON-09 ten wrong tokens a minute from one address, and it is not listened t
   expect(await fire("the-right-token", "203.0.113.8")).toBe(202);
   for (let guess = 1; guess <= 20; guess += 1) expect(await fire("guess", "127.0.0.1", true)).toBe(401);
 });
+
+it("CRON-09 a job is one of svc.json: what every object has under a name, such as constructor, is none and starts nothing", async () => {
+  const ctx = createFakeContext(crons as never, { config: { nightly: job } as never, agents: [{ id: "a" }] });
+  crons.setup(ctx as never);
+  const runs = ctx.registered.routes.filter(({ path }) => path.endsWith("/:id/run"));
+  expect(runs).toHaveLength(2);
+  for (const { handle } of runs)
+    for (const id of ["constructor", "toString"])
+      await expect(handle({ params: { id } } as never, { status: () => {} } as never)).rejects.toMatchObject({ code: "SVC_CRON_UNKNOWN", status: 404 });
+  expect(ctx.tasks.accepted).toEqual([]);
+});

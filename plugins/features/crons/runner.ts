@@ -39,7 +39,8 @@ export class Runner {
    * approved (CRON-04), and `SVC_CRON_OFF`; the operator may run a disabled job by hand.
    */
   async start(id: string, by: StartedBy, minute?: Date): Promise<Started> {
-    const job = this.#jobs()[id];
+    const jobs = this.#jobs();
+    const job = Object.hasOwn(jobs, id) ? jobs[id] : undefined;
     if (job === undefined) throw unknownJob(id);
     if (isPending(job))
       throw svcError("SVC_CRON_PENDING", `The job '${id}' waits for the operator's yes and does not run; see svc schedule approve ${id}.`, { status: 409 });
