@@ -214,3 +214,36 @@ describe("the words", () => {
     expect(digestText([approval, approval], "UTC")).toContain("2 questions wait");
   });
 });
+
+it("of many withheld deliveries each is asked about once, however many wait and however fast they come", async () => {
+  const tasks = createFakeTasks();
+  const asked: string[] = [];
+  const questions = {
+    digest: async () => "d",
+    ask: async ({ key = "" }: { key?: string }) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      return { id: String(asked.push(key)) };
+    },
+  };
+  const withheld = createWithheldQuestions({ tasks, log: {} as never }, questions as never);
+  const hold = (id: string) =>
+    tasks.withhold({ delivery: { id, kind: "reply", target: { channel: "mail", chat: "c" }, text: id }, reason: "a policy", at: 1 } as never);
+  const ids = Array.from({ length: 30 }, (_, at) => `d${String(at).padStart(2, "0")}`);
+  for (const id of ids.slice(0, 10)) {
+    hold(id);
+    await withheld.askAll();
+  }
+  await Promise.all(
+    ids.slice(10).map((id) => {
+      hold(id);
+      return withheld.askAll();
+    }),
+  );
+  expect(asked).toEqual(ids.map((id) => `delivery:${id}`));
+  // One that comes while the others are being asked about is not left out.
+  const under = withheld.askAll();
+  hold("d99");
+  await Promise.all([under, withheld.askAll()]);
+  expect(asked.at(-1)).toBe("delivery:d99");
+  expect(asked).toHaveLength(31);
+});

@@ -42,14 +42,41 @@ export function createWithheldQuestions({ tasks, log }: Pick<PluginContext, "tas
     });
   }
 
-  return {
-    async askAll() {
-      for (let after: string | undefined; ; ) {
-        const page = await tasks.withheld({ limit: PAGE, ...(after === undefined ? {} : { after }) });
-        for (const one of page) await ask(one);
-        if (page.length < PAGE) return;
-        after = page.at(-1)?.delivery.id;
+  /** Asked about by the pass before: where many wait, a further one costs no look at the questions of all others. */
+  let asked: ReadonlySet<string> = new Set();
+  let asking: Promise<void> | undefined;
+  let again = false;
+
+  async function pass(): Promise<void> {
+    const seen = new Set<string>();
+    for (let after: string | undefined; ; ) {
+      const page = await tasks.withheld({ limit: PAGE, ...(after === undefined ? {} : { after }) });
+      for (const one of page) {
+        if (!asked.has(one.delivery.id)) await ask(one);
+        seen.add(one.delivery.id);
       }
+      if (page.length < PAGE) break;
+      after = page.at(-1)?.delivery.id;
+    }
+    asked = seen;
+  }
+
+  async function passes(): Promise<void> {
+    try {
+      while (again) {
+        again = false;
+        await pass();
+      }
+    } finally {
+      asking = undefined;
+    }
+  }
+
+  return {
+    askAll() {
+      again = true;
+      asking ??= passes();
+      return asking;
     },
     async decidedElsewhere({ data }) {
       const question = await questions.keyed(keyOf(String(data?.delivery)));
