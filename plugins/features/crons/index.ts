@@ -8,7 +8,8 @@ import { Timetable } from "./timetable.ts";
 import { scheduleTools } from "./tools.ts";
 
 const RENEW_MS = 60_000;
-const SWEEP_MS = 86_400_000;
+/** A daemon that is restarted every night sweeps, too. */
+const SWEEP_MS = 3_600_000;
 
 /** Scheduled jobs (001:L144-164): prompts for agents, and commands. */
 export default definePlugin<CronsSettings>({

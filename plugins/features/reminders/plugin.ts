@@ -2,7 +2,8 @@ import { definePlugin, type Plugin, type PluginContext } from "@svc/sdk";
 import type { Polls } from "./polls.ts";
 import { REMINDERS, type ReminderSettings } from "./settings.ts";
 
-const DAY_MS = 86_400_000;
+/** A daemon that is restarted every night sweeps, too. */
+const SWEEP_MS = 3_600_000;
 
 /** Items of the reminders app that start agents. `platform` is that of the machine unless it says another. */
 export const reminders = ({ platform = process.platform }: { readonly platform?: string } = {}): Plugin<ReminderSettings> =>
@@ -28,7 +29,7 @@ export const reminders = ({ platform = process.platform }: { readonly platform?:
           };
           const look = async () => (await open()).look();
           ctx.jobs.every(ctx.config.pollSeconds * 1_000, look);
-          ctx.jobs.every(DAY_MS, async () => (await open()).sweep());
+          ctx.jobs.every(SWEEP_MS, async () => (await open()).sweep());
           // Behind the start, which waits for no program.
           ctx.jobs.after(0, () => void look());
         },

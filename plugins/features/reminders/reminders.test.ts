@@ -150,4 +150,18 @@ describe("OPS-05 the system", () => {
     await (plugin.setup(ctx as never) as { start(): Promise<void> }).start();
     expect(ctx.registered.jobs).toEqual([]);
   });
+
+  it("of macOS forgets items of long ago within hours, by a daemon that never lives for a day, too", async () => {
+    const plugin = reminders({ platform: "darwin" });
+    const ctx = createFakeContext(plugin, { config: { ...settings, command: "/nonexistent" }, spawn: createRealSpawn().spawn });
+    await (plugin.setup(ctx as never) as { start(): Promise<void> }).start();
+    const items = ctx.store.collection("items", { indexes: ["at"] });
+    for (const [key, days] of [
+      ["old", 401],
+      ["young", 399],
+    ] as const)
+      await items.put(key, { state: "done", item: key, due: 0, at: Date.now() - days * 24 * HOUR });
+    for (const job of ctx.registered.jobs) if (job.kind === "every" && job.ms !== undefined && job.ms <= HOUR) await job.run(new Date());
+    expect((await items.list()).map(({ key }) => key)).toEqual(["young"]);
+  });
 });

@@ -79,9 +79,9 @@ export async function stage({ definitions, store = createMemoryStore(), actions 
     const timer = setTimeout(run, Math.max(0, Number(time) - Date.now()));
     return () => clearTimeout(timer);
   };
-  const often: (() => unknown)[] = [];
+  const repeated: { readonly ms: number; run(): unknown }[] = [];
   const every = (ms: number, run: () => unknown) => {
-    if (ms < 60_000) often.push(run);
+    repeated.push({ ms, run });
     return () => {};
   };
   const jobs = { ...ctx.jobs, at, after: (ms: number, run: () => void) => at(Date.now() + ms, run), every };
@@ -101,8 +101,8 @@ export async function stage({ definitions, store = createMemoryStore(), actions 
     store,
     runs,
     entriesOf,
-    /** What is looked at every second. */
-    tick: () => Promise.all(often.map((run) => run())),
+    /** What is done again within this time. */
+    tick: (within = 1_000) => Promise.all(repeated.filter(({ ms }) => ms <= within).map(({ run }) => run())),
     start: (id: string, input: Record<string, unknown> = {}, more: object = {}) => runs.start(id, { input, entry: { kind: "api" }, ...more }),
     /** Waits until the run says so. */
     until: async (runId: string, status: string) =>

@@ -300,6 +300,19 @@ it("ended runs are forgotten after 90 days with all that is theirs, others are k
   expect((await start("act", { n: 1 }, { startKey: "k" })).duplicate).toBeUndefined();
 });
 
+it("a daemon that never lives for a day forgets old runs all the same", async () => {
+  const add = definitionOf("add", [{ id: "sum", kind: "set", value: 1 }], "start > sum");
+  const { runs, start, tick } = await stage({ definitions: [add] });
+  const [old, young] = [(await start("add")).runId, (await start("add")).runId];
+  const doc = await runs.rooms.runs.get(old);
+  if (doc !== undefined) await runs.rooms.runs.put(old, { ...doc.value, endedAt: Date.now() - 91 * 86_400_000 });
+  await vi.waitFor(async () => {
+    await tick(3_600_000);
+    expect(await runs.run(old)).toBeUndefined();
+  });
+  expect(await runs.run(young)).toMatchObject({ status: "completed" });
+});
+
 it("a turn has the key of its step, a further attempt one of its own, and what the node asks of it", async () => {
   const tasks = createFakeTasks();
   const accepted: Message[] = [];

@@ -56,7 +56,8 @@ type Change = "pause" | "resume" | "cancel";
 const WORDS: Readonly<Record<Change, string>> = { pause: "paused", resume: "resumed", cancel: "canceled" };
 const LEASE_MS = 30_000;
 const LEASE_AGAIN_MS = 10_000;
-const SWEEP_MS = 86_400_000;
+/** A daemon that is restarted every night sweeps, too. */
+const SWEEP_MS = 3_600_000;
 const OTHERS_MS = 1_000;
 
 /** The runs of this daemon: started, followed, and taken up again after a stop of any kind. */
