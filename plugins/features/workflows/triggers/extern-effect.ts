@@ -19,7 +19,9 @@ export const externEffect =
     let run: ExternRun | undefined;
     try {
       run = await extern.start(workflow.slice(EXTERN.length), given["input"], key, signal);
-      for (let looks = 0, failed = 0; run.status === "running" || run.status === "paused"; looks += 1) {
+      // The answer to a start tells no output: of a run that is over at once, or was found again after a stop.
+      if (!isLive(run) && run.output === undefined) run = await extern.look(run.runId, signal);
+      for (let looks = 0, failed = 0; isLive(run); looks += 1) {
         await sleep(externPause(looks), undefined, { signal });
         try {
           run = await extern.look(run.runId, signal);
@@ -36,6 +38,8 @@ export const externEffect =
     }
     return endOf(run);
   };
+
+const isLive = ({ status }: ExternRun): boolean => status === "running" || status === "paused";
 
 function endOf({ runId, status, output, error }: ExternRun): EffectEnd {
   if (status === "completed") return { output: output ?? null };
