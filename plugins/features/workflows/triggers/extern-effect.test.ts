@@ -40,3 +40,24 @@ it("a run elsewhere that is over at once, or was found again after a stop, gives
   expect(await run({ ...call(1), again: true })).toEqual({ output: { ordered: true } });
   expect(byKey.size).toBe(1);
 });
+
+it("a further attempt starts a run of its own where the one before has failed there, and tells the reason of the last one", async () => {
+  const { extern, byKey } = service(
+    { status: "failed", error: { code: "NO", message: "sold out" } },
+    { status: "failed", error: { code: "NO", message: "closed" } },
+    { output: 3 },
+  );
+  const run = externEffect(extern, inner);
+  expect(await run(call(1))).toMatchObject({ fault: { code: "CHILD_FAILED", message: expect.stringContaining("sold out") } });
+  expect(await run(call(2))).toMatchObject({ fault: { code: "CHILD_FAILED", message: expect.stringContaining("closed") } });
+  expect(await run({ ...call(2), again: true })).toMatchObject({ fault: { message: expect.stringContaining("closed") } });
+  expect(await run(call(3))).toEqual({ output: 3 });
+  expect([...byKey.keys()]).toEqual(["run_9/call/1", "run_9/call/1#2", "run_9/call/1#3"]);
+});
+
+it("a further attempt finds the run that goes on there, where only the way to it was away", async () => {
+  const { extern, byKey } = service({ output: "late" });
+  await extern.start("order", {}, "run_9/call/1", new AbortController().signal);
+  expect(await externEffect(extern, inner)(call(2))).toEqual({ output: "late" });
+  expect(byKey.size).toBe(1);
+});

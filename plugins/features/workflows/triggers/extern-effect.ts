@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { codeOf, reasonOf } from "@svc/sdk";
-import { CANCELED, type EffectEnd, type EffectRunner } from "../runs/effects.ts";
+import { CANCELED, type EffectCall, type EffectEnd, type EffectRunner } from "../runs/effects.ts";
 import { EXTERN, type Extern, type ExternRun, externPause } from "./extern.ts";
 
 /** Looks that fail in a row, until the step does: some ten minutes of a service that is away. */
@@ -13,12 +13,12 @@ const FAILED_LOOKS = 25;
 export const externEffect =
   (extern: Extern, inner: EffectRunner): EffectRunner =>
   async (call) => {
-    const { node, given, key, signal } = call;
+    const { node, given, signal } = call;
     const workflow = String(given["workflow"] ?? (node.kind === "subProcess" ? node.workflow : ""));
     if (!workflow.startsWith(EXTERN)) return inner(call);
     let run: ExternRun | undefined;
     try {
-      run = await extern.start(workflow.slice(EXTERN.length), given["input"], key, signal);
+      run = await begun(extern, workflow.slice(EXTERN.length), call);
       // The answer to a start tells no output: of a run that is over at once, or was found again after a stop.
       if (!isLive(run) && run.output === undefined) run = await extern.look(run.runId, signal);
       for (let looks = 0, failed = 0; isLive(run); looks += 1) {
@@ -40,6 +40,17 @@ export const externEffect =
   };
 
 const isLive = ({ status }: ExternRun): boolean => status === "running" || status === "paused";
+
+/**
+ * The run of this attempt, under its key, so that it is found again after a stop. One of an attempt before that has failed or was canceled there
+ * is not taken once more; one that goes on, because only the way to it was away, is.
+ */
+async function begun(extern: Extern, workflow: string, { given, key, step, signal }: EffectCall): Promise<ExternRun> {
+  for (let attempt = 1; ; attempt += 1) {
+    const run = await extern.start(workflow, given["input"], attempt === 1 ? key : `${key}#${attempt}`, signal);
+    if (attempt >= step.attempt || isLive(run) || run.status === "completed") return run;
+  }
+}
 
 function endOf({ runId, status, output, error }: ExternRun): EffectEnd {
   if (status === "completed") return { output: output ?? null };
