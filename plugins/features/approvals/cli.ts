@@ -42,13 +42,13 @@ async function show(id: string, cli: CliHost): Promise<void> {
 }
 
 async function decide(id: string, how: "approve" | "reject", choice: unknown, cli: CliHost): Promise<void> {
-  const body = { by: userInfo().username, ...(choice === undefined ? {} : { choice: String(choice) }) };
+  const body = { by: userName(), ...(choice === undefined ? {} : { choice: String(choice) }) };
   const { decision } = (await cli.request("POST", `/approvals/${encodeURIComponent(id)}/${how}`, body)) as { decision: ApprovalDecision };
   cli.print(`Question ${id} is ${decision.state}.`, decision);
 }
 
 async function later(id: string, hours: unknown, cli: CliHost): Promise<void> {
-  const body = { by: userInfo().username, ...(hours === undefined ? {} : { hours: Number(hours) }) };
+  const body = { by: userName(), ...(hours === undefined ? {} : { hours: Number(hours) }) };
   const { approval } = (await cli.request("POST", `/approvals/${encodeURIComponent(id)}/later`, body)) as { approval: Approval };
   cli.print(`Question ${id} is asked again ${new Date(approval.laterAt ?? 0).toISOString()}.`, approval);
 }
@@ -57,4 +57,13 @@ function line(approval: Approval): string {
   const { id, kind, title, requestedBy, expiresAt, laterAt, state } = approval;
   const until = `until ${new Date(expiresAt).toISOString()}${laterAt === undefined ? "" : `, put off until ${new Date(laterAt).toISOString()}`}`;
   return [id, kind, title, `asked by ${requestedBy}`, state === "open" ? until : howOf(approval)].join("  ");
+}
+
+/** The name of who is at the terminal. In a container a user may have none, and asking for it throws. */
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return `uid ${process.getuid?.()}`;
+  }
 }

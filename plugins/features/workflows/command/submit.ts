@@ -1,8 +1,7 @@
-import { userInfo } from "node:os";
 import { type CliHost, codeOf, svcError } from "@svc/sdk";
 import type { FormField } from "../engine/types.ts";
 import { judgeForm, optionLabel, optionsOf, optionValue, readField } from "../tasks/form.ts";
-import { act, isRunId, part, read } from "./daemon-call.ts";
+import { act, isRunId, part, read, userName } from "./daemon-call.ts";
 import { readPairs } from "./pairs.ts";
 import { oneLine } from "./run-lines.ts";
 import type { ShownTask } from "./shown.ts";
@@ -48,7 +47,7 @@ export async function submitTask(cli: CliHost, id: string, words: readonly strin
   if (task.state === "open") judgeForm(fields, values);
   const answer = await act<{ taskId: string; port: string; runId: string }>(cli, `/tasks/${part(task.id)}/submit`, {
     values,
-    actor: actor ?? userInfo().username,
+    actor: actor ?? userName(),
     ...(transition === undefined ? {} : { transition }),
   });
   cli.print(`${answer.taskId} submitted: ${answer.runId} goes on at ${answer.port}`, answer);

@@ -1,5 +1,5 @@
 import { type CliHost, type Command, type CommandGroup, svcError } from "@svc/sdk";
-import { act, isRunId, part, read, withExit } from "./daemon-call.ts";
+import { act, isRunId, part, read, userName, withExit } from "./daemon-call.ts";
 import { jsonOr, readInput, readPairs } from "./pairs.ts";
 import { problemLine } from "./problem-line.ts";
 import { errorLine, oneLine, waitLine } from "./run-lines.ts";
@@ -137,8 +137,7 @@ const TASKS: readonly Command[] = [
     args: "<task> <text>",
     summary: "Say something about a task, which stays open",
     async run([id = "", text = ""], _options, cli) {
-      const { userInfo } = await import("node:os");
-      const task = await act<ShownTask>(cli, `/tasks/${part(id)}/comment`, { text, by: userInfo().username });
+      const task = await act<ShownTask>(cli, `/tasks/${part(id)}/comment`, { text, by: userName() });
       cli.print(`the comment is kept with ${task.id}`, task);
     },
   },
