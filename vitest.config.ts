@@ -25,13 +25,7 @@ const test = {
  */
 const MANY_FILES = { isolate: false, setupFiles: ["test/kit/as-first.ts", "test/kit/patience.ts"] };
 /** Files that change what stays in a process: they replace modules, or set its time zone. */
-const LEAVE_TRACES = [
-  "cli/daemon/detach.test.ts",
-  "kernel/delivery/one-sync.test.ts",
-  "kernel/maintenance/restart.test.ts",
-  "plugins/features/approvals/nameless-user.test.ts",
-  "plugins/features/workflows/command/nameless-user.test.ts",
-];
+const LEAVE_TRACES = ["cli/daemon/detach.test.ts", "kernel/delivery/one-sync.test.ts", "kernel/maintenance/restart.test.ts", "sdk/user-name.test.ts"];
 /** Files that ask for garbage collections or spawn thousands of programs: in a process that has grown they take two to ten times as long. */
 const WANT_SMALL_PROCESS = [
   "plugins/features/models/model-call.test.ts",

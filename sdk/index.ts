@@ -60,5 +60,6 @@ export * from "./tier.ts";
 export type * from "./tier-abilities.ts";
 export * from "./time.ts";
 export type * from "./traces.ts";
+export * from "./user-name.ts";
 export * from "./while-held.ts";
 export type * from "./workflows.ts";

@@ -77,6 +77,7 @@ const NAMES = [
   "traitsOf",
   "turnMessages",
   "turnText",
+  "userName",
   "whileHeld",
   "withTimeout",
 ];

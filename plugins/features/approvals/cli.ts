@@ -1,5 +1,4 @@
-import { userInfo } from "node:os";
-import type { Approval, ApprovalDecision, CliHost, CommandGroup } from "@svc/sdk";
+import { type Approval, type ApprovalDecision, type CliHost, type CommandGroup, userName } from "@svc/sdk";
 import { howOf } from "./words.ts";
 
 const CHOICE = [{ flags: "--choice <id>", description: "one of the question's own answers, where it has several" }];
@@ -57,13 +56,4 @@ function line(approval: Approval): string {
   const { id, kind, title, requestedBy, expiresAt, laterAt, state } = approval;
   const until = `until ${new Date(expiresAt).toISOString()}${laterAt === undefined ? "" : `, put off until ${new Date(laterAt).toISOString()}`}`;
   return [id, kind, title, `asked by ${requestedBy}`, state === "open" ? until : howOf(approval)].join("  ");
-}
-
-/** The name of who is at the terminal. In a container a user may have none, and asking for it throws. */
-function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.()}`;
-  }
 }

@@ -1,5 +1,4 @@
-import { userInfo } from "node:os";
-import { type CliHost, type CommandGroup, svcError } from "@svc/sdk";
+import { type CliHost, type CommandGroup, svcError, userName } from "@svc/sdk";
 import type { BoardItems, BoardView, Card } from "./board-view.ts";
 import type { Moved } from "./boards.ts";
 
@@ -38,7 +37,7 @@ const group: CommandGroup = {
       options: [{ flags: "--from <column>", description: "refuse if the card is elsewhere by now" }],
       async run([id = "", item = "", to = ""], { from }, cli) {
         const itemId = await itemIdOf(cli, id, item);
-        const body = { to, by: userInfo().username.slice(0, 100), ...(from === undefined ? {} : { from }) };
+        const body = { to, by: userName().slice(0, 100), ...(from === undefined ? {} : { from }) };
         const path = `/boards/${encodeURIComponent(id)}/items/${encodeURIComponent(itemId)}/move`;
         const moved = (await cli.request("PATCH", path, body, { "x-requested-with": "svc-board" })) as Moved;
         const { column, title } = moved.item;

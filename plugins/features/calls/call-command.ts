@@ -1,5 +1,4 @@
-import { userInfo } from "node:os";
-import type { CliHost, CommandGroup } from "@svc/sdk";
+import { type CliHost, type CommandGroup, userName } from "@svc/sdk";
 import { type CallView, endWords, type Line } from "./call-row.ts";
 
 const group: CommandGroup = {
@@ -34,7 +33,7 @@ async function place(to: string, { agent, why, camera }: Readonly<Record<string,
   const body = {
     to,
     kind: camera === true ? "camera" : "call",
-    by: userInfo().username,
+    by: userName(),
     ...(agent === undefined ? {} : { agent }),
     ...(why === undefined ? {} : { why }),
   };

@@ -1,5 +1,4 @@
-import { userInfo } from "node:os";
-import type { CliHost, CommandGroup } from "@svc/sdk";
+import { type CliHost, type CommandGroup, userName } from "@svc/sdk";
 import type { VersionedEntry } from "./entries.ts";
 import type { Mode } from "./mode.ts";
 
@@ -42,7 +41,7 @@ const group: CommandGroup = {
       summary: "Say who has it from now on",
       options: [EXPECT],
       async run([project = "", subject = "", agent = ""], { expect }, cli) {
-        const body = { project, subject, agent, by: userInfo().username.slice(0, 100), ...(expect === undefined ? {} : { expect: Number(expect) }) };
+        const body = { project, subject, agent, by: userName().slice(0, 100), ...(expect === undefined ? {} : { expect: Number(expect) }) };
         print((await cli.request("POST", "/ledger/assign", body)) as Told, cli);
       },
     },

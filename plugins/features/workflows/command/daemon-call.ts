@@ -1,4 +1,3 @@
-import { userInfo } from "node:os";
 import { type CliHost, type Command, codeOf } from "@svc/sdk";
 
 /** Exit codes of the workflow commands, beside 0, 1 for a refusal and 2 for wrong usage. */
@@ -39,12 +38,3 @@ export const part = (id: string): string => encodeURIComponent(id);
 
 /** Whether somebody means a run, and not a workflow. */
 export const isRunId = (id: string): boolean => id.startsWith("run_") || id.startsWith("adhoc-replay-");
-
-/** The name of who is at the terminal. In a container a user may have none, and asking for it throws. */
-export function userName(): string {
-  try {
-    return userInfo().username;
-  } catch {
-    return `uid ${process.getuid?.()}`;
-  }
-}

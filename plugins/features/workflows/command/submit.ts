@@ -1,7 +1,7 @@
-import { type CliHost, codeOf, svcError } from "@svc/sdk";
+import { type CliHost, codeOf, svcError, userName } from "@svc/sdk";
 import type { FormField } from "../engine/types.ts";
 import { judgeForm, optionLabel, optionsOf, optionValue, readField } from "../tasks/form.ts";
-import { act, isRunId, part, read, userName } from "./daemon-call.ts";
+import { act, isRunId, part, read } from "./daemon-call.ts";
 import { readPairs } from "./pairs.ts";
 import { oneLine } from "./run-lines.ts";
 import type { ShownTask } from "./shown.ts";

@@ -1,5 +1,5 @@
-import { type CliHost, type Command, type CommandGroup, svcError } from "@svc/sdk";
-import { act, isRunId, part, read, userName, withExit } from "./daemon-call.ts";
+import { type CliHost, type Command, type CommandGroup, svcError, userName } from "@svc/sdk";
+import { act, isRunId, part, read, withExit } from "./daemon-call.ts";
 import { jsonOr, readInput, readPairs } from "./pairs.ts";
 import { problemLine } from "./problem-line.ts";
 import { errorLine, oneLine, waitLine } from "./run-lines.ts";
