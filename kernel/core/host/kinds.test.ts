@@ -121,7 +121,7 @@ describe.each(kinds)("the kind %s", (kind) => {
     expect(thingsOf(scope)).toEqual([]);
   });
 
-  it.runIf("input" in KINDS[kind].members)("is refused with an input that no model's API takes", () => {
+  it.runIf(kind === "tool")("is refused with an input that no model's API takes", () => {
     expect(() => give(open().provide, kind, { ...thing, input: { properties: {} } })).toThrow(/its input is no JSON Schema with type: 'object'/);
   });
 

@@ -1,4 +1,4 @@
-import type { Capability, ChannelTraits, HttpReply, HttpRequest, ObjectSchema, Provided, ProvidedHandle, ProvidedKind, ScopeTable, SharedKind } from "@svc/sdk";
+import type { Capability, ChannelTraits, HttpReply, HttpRequest, Provided, ProvidedHandle, ProvidedKind, ScopeTable, SharedKind } from "@svc/sdk";
 import { PROVIDED } from "@svc/sdk/host";
 import { fail } from "../../base/errors.ts";
 import { fileRoot, type ServedFolder } from "../../base/file-root.ts";
@@ -81,7 +81,6 @@ export const KINDS = {
   tier: { members: { name: "string", run: "function" }, crosses: true },
   action: {
     members: { name: "string", input: "object", output: "object", timeoutMs: "number", run: "function" },
-    whyUnusable: whyNoInput,
     handle: (_owned, _deps, withdraw) => withdraw,
     // Everybody who lists actions is given these very schemas.
     admit: ({ input, output }) => void frozen([input, output]),
@@ -107,7 +106,12 @@ export const KINDS = {
     crosses: false,
   },
   authority: { members: { name: "string", verify: "function" }, crosses: false },
-  tool: { members: { name: "string", input: "object", run: "function" }, whyUnusable: whyNoInput, crosses: true },
+  tool: {
+    members: { name: "string", input: "object", run: "function" },
+    // Models' APIs refuse a whole request for one tool whose input is something else.
+    whyUnusable: ({ input }) => (input.type === "object" ? undefined : "its input is no JSON Schema with type: 'object'"),
+    crosses: true,
+  },
   toolset: { members: { name: "string", tools: "function" }, crosses: false },
   store: { members: { name: "string", open: "function" }, crosses: false },
   board: { members: { name: "string", list: "function", get: "function" }, crosses: false, shared: true },
@@ -177,11 +181,6 @@ export function titleOf(kind: ProvidedKind, thing: unknown): string {
 
 /** `an action`, `a route`. */
 export const articled = (word: string): string => (word.endsWith("s") ? word : `${/^[aeiou]/.test(word) ? "an" : "a"} ${word}`);
-
-/** Models' APIs refuse a whole request for one tool whose input is something else. */
-function whyNoInput({ input }: { readonly input: ObjectSchema }): string | undefined {
-  return input.type === "object" ? undefined : "its input is no JSON Schema with type: 'object'";
-}
 
 /** Returns why answers cannot be rendered with these traits. The renderer refuses the name of an unknown dialect. */
 function whyNoMarkup({ markup, dialect }: ChannelTraits): string | undefined {
