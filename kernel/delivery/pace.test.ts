@@ -44,6 +44,9 @@ describe("pace", () => {
       return wait;
     });
     expect(waits).toEqual([0, 1_000, 2_000, 4_000]);
+    // A short time that a channel names, such as for an earlier message of the thread, is the time, however often.
+    pace.refused(to("a"), 200);
+    expect(pace.wait(to("a"))).toBe(200);
     pace.passed(to("a"), 0);
     pace.refused(to("a"), 300);
     expect(pace.wait(to("a"))).toBe(300);

@@ -24,6 +24,8 @@ interface Hold {
 
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
+/** A shorter time is none. Channels name 200 ms where an earlier message of a thread comes first, and are asked again after just that. */
+const SHORTEST_NAMED_MS = 100;
 /** A platform that names a longer time is asked once a day. */
 const LONGEST_NAMED_MS = 86_400_000;
 const REMEMBERED = 1_000;
@@ -64,7 +66,7 @@ export function createPace(
       const limited = retryAfterMs !== undefined;
       const named = Math.min(retryAfterMs ?? 0, LONGEST_NAMED_MS);
       // Refused once more after hardly a pause: the platform's word alone would make a loop of it.
-      const least = named < FIRST_PAUSE_MS && refusals > 1 ? backoff(refusals - 2) : 0;
+      const least = named < SHORTEST_NAMED_MS && refusals > 1 ? backoff(refusals - 2) : 0;
       const pause = limited ? Math.max(spread(named, random), least) : backoff(refusals - 1);
       const until = now() + pause;
       const others = limited && [...conversations].some(([other, hold]) => hold.limited && hold.until > now() && other !== key && other.startsWith(account));
