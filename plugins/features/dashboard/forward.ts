@@ -1,7 +1,6 @@
-import type { HttpReply, HttpRequest, HttpRoute } from "@svc/sdk";
+import { type HttpReply, type HttpRequest, type HttpRoute, readEventStream } from "@svc/sdk";
 import { fail } from "./errors.ts";
 import type { FarDashboard } from "./far-dashboard.ts";
-import { readFrames } from "./sent-frames.ts";
 
 /** Forwarded request: to one origin that the operator has configured, without following redirects. */
 export interface Sent {
@@ -33,6 +32,8 @@ const ADMINISTRATION = /^api\/(?:admin|channels|board-labels)(\/|$)/i;
 /** Parts of a path before the one that is forwarded: `/api/via/<daemon>/`. */
 const VIA = 4;
 const MAX_BYTES = 26_214_400;
+/** The longest event that is read of a stream: more is no event of ours. */
+const MOST_CHARS = 4_194_304;
 /** What is data to a browser. Anything else is bytes: a page or a script of that daemon would be one of ours, with our reader's rights. */
 const DATA = /^\s*(?:application\/(?:[\w.+-]+\+)?json|application\/x-ndjson|text\/plain)\s*(?:;|$)/i;
 /** Of an answer that is opened by itself all the same: it runs nothing and loads nothing. */
@@ -104,7 +105,7 @@ export async function forward(
   if (/^text\/event-stream\b/.test(type)) {
     const stream = reply.stream();
     try {
-      for await (const { name, data, id } of readFrames(body)) if (!stream.event(name, data, id)) return;
+      for await (const { event, data, id } of readEventStream(body, { maxChars: MOST_CHARS })) if (!stream.event(event, parsed(data), id)) return;
     } catch {
       // The far end broke off: so does ours, and the page opens it anew.
     }
@@ -119,6 +120,15 @@ export async function forward(
     chunks.push(chunk);
   }
   reply.status(status).send(Buffer.concat(chunks), DATA.test(type) ? type : "application/octet-stream");
+}
+
+/** Data of an event: JSON, else text. */
+function parsed(data: string): unknown {
+  try {
+    return JSON.parse(data);
+  } catch {
+    return data;
+  }
 }
 
 /** The same part, with nothing in it that an address could be read in another way by, such as a backslash. */

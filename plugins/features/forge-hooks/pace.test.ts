@@ -38,6 +38,20 @@ it("a restart does not forget the pause", async () => {
   expect(await times(new Pace(kept), 1)).toEqual([600]);
 });
 
+it("FAULT-19 a rest that was noted while the clock stood a day ahead is none once it is set back, and a new one counts", async () => {
+  const kept = rows();
+  const now = Date.now();
+  vi.setSystemTime(now + 24 * 3_600 * SECOND);
+  await new Pace(kept).rest("bot", 5 * SECOND);
+  vi.setSystemTime(now);
+  const pace = new Pace(kept);
+  expect(await times(pace, 1)).toEqual([0]);
+  await pace.rest("bot", 5 * SECOND);
+  const [from, going] = [Date.now(), pace.take("bot", LIMITS, "answer", signal).then(() => Date.now())];
+  await vi.advanceTimersByTimeAsync(10 * SECOND);
+  expect((await going) - from).toBe(5 * SECOND);
+});
+
 it("what is left of a minute is waited for, and who would wait longer than 20 s is told when to come back", async () => {
   const pace = new Pace(rows());
   const few = { ...LIMITS, contentPerMinute: 2 };

@@ -80,7 +80,7 @@ export class Pace {
     const token = await this.#token(name);
     const own = Math.min(FIRST_REST_MS * 2 ** token.refusals, LONGEST_REST_MS);
     token.refusals += 1;
-    token.restUntil = Math.max(token.restUntil, Date.now() + Math.min(ms ?? own, HOUR_MS));
+    token.restUntil = latestRest(token.restUntil, Date.now() + Math.min(ms ?? own, HOUR_MS));
     await this.#save(name, token);
   }
 
@@ -120,7 +120,7 @@ export class Pace {
     const times = [...token.times, ...token.fresh].filter((at) => at > now - HOUR_MS && at <= now).sort((left, right) => left - right);
     token.most = Math.max(contentPerHour ?? 0, contentPerMinute);
     const after = (count: number, spanMs: number) => (times.length < count ? 0 : (times.at(-count) as number) + spanMs - now);
-    const rest = Math.max(0, Math.min(token.restUntil - now, HOUR_MS));
+    const rest = Math.max(0, latestRest(token.restUntil) - now);
     if (this.#pauseMs === 0) return rest;
     const hourly =
       contentPerHour === undefined ? 0 : after(urgency === "answer" ? contentPerHour : Math.ceil(contentPerHour * (1 - KEPT_FOR_ANSWERS)), HOUR_MS);
@@ -153,7 +153,7 @@ export class Pace {
       const doc = await this.#rows.paces.get(name);
       if (doc === undefined) return;
       token.times = doc.value.times;
-      token.restUntil = Math.max(token.restUntil, doc.value.restUntil);
+      token.restUntil = latestRest(token.restUntil, doc.value.restUntil);
     }).catch(() => {});
   }
 
@@ -165,7 +165,7 @@ export class Pace {
         const now = Date.now();
         const added = token.fresh.length;
         const times = [...(doc?.value.times ?? []), ...token.fresh].filter((at) => at > now - HOUR_MS).slice(-token.most);
-        const restUntil = Math.max(token.restUntil, doc?.value.restUntil ?? 0);
+        const restUntil = latestRest(token.restUntil, doc?.value.restUntil ?? 0);
         try {
           await this.#rows.paces.put(name, { times, restUntil, at: now }, doc?.version ?? "absent");
           Object.assign(token, { times, restUntil, fresh: token.fresh.slice(added) });
@@ -184,6 +184,9 @@ export class Pace {
     return touched;
   }
 }
+
+/** The latest of these ends of a rest. One further away than any rest is long was noted before a clock was set back, and is none. */
+const latestRest = (...ends: readonly number[]): number => Math.max(0, ...ends.filter((end) => end - Date.now() <= HOUR_MS + MINUTE_MS));
 
 const later = (name: string, ms: number): Error =>
   channelError("retry", `the forge's limits for the token ${name} leave nothing for ${Math.ceil(ms / 1000)} s`, ms);
