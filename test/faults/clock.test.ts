@@ -96,12 +96,12 @@ it.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined).concurrent(
     const ahead = turn(DAY);
     await task();
     const late = () => Date.now() + ahead * 1000;
-    await vi.waitFor(() => expect(minutes().length).toBeGreaterThan(0), { timeout: 90_000, interval: 250 });
+    // Where the machine is busy, the minute before the jump has begun, too, before the clock was turned.
+    await vi.waitFor(() => expect(minutes().some((minute) => inRange([minute], late() - 120_000, late()))).toBe(true), { timeout: 90_000, interval: 250 });
     const after = minutes();
     expect(new Set(after).size).toBe(after.length);
     // Of the day that was skipped, nothing is made up for: at most the minutes around the jump ran.
     expect(after.length).toBeLessThanOrEqual(3);
-    expect(inRange(after.slice(-1), late() - 120_000, late())).toBe(true);
 
     // No minute runs twice; one that begins while the test waits runs once.
     const noneAgain = () => {

@@ -120,6 +120,8 @@ describe.skipIf(NO_POSTGRES !== undefined)("the store beside a server that fails
     const docs = store.scope("core").collection("docs");
     await docs.put("a", 1);
     await server.down();
+    // Its connections have heard of it: a write that was sent into one of them waits for what became of it.
+    await until("the silence", () => !store.health().ok);
     await expect(docs.put("b", 2)).rejects.toMatchObject({ code: "SVC_STORE_UNREACHABLE", status: 503 });
     expect(store.health()).toMatchObject({ ok: false, reason: expect.stringContaining("does not answer") });
     await expect(docs.get("a")).rejects.toMatchObject({ code: "SVC_STORE_UNREACHABLE" });

@@ -81,11 +81,12 @@ describe.skipIf(noProgram !== undefined || noWall)("cli-a behind the wall", () =
   it("SEC-S3 commands in the background and of sub-agents are rewritten, too", async () => {
     await open();
     const inner = call("bash -c 'touch made-by-sub-agent'");
+    // The one in the background comes last: the program tells of its end in words of the user's, where the model would take up something new.
     await report(
-      `${call("bash -c 'touch made-in-background'", { run_in_background: true })} CALL:Task:${JSON.stringify({ description: "try", prompt: inner, subagent_type: "general-purpose" })}`,
+      `CALL:Task:${JSON.stringify({ description: "try", prompt: inner, subagent_type: "general-purpose" })} ${call("bash -c 'touch made-in-background'", { run_in_background: true })}`,
     );
     expect(readdirSync(stage.workspace)).toEqual([]);
-    expect(JSON.stringify(stage.server.requests.map(({ body }) => body.messages))).toContain("made-by-sub-agent': Read-only file system");
+    expect(stage.server.requests.flatMap(({ conversation }) => conversation?.results ?? []).join("\n")).toContain("made-by-sub-agent': Read-only file system");
   });
 
   it("ENG-2 no setting of the workspace's repositories runs a program, neither for the commands nor for the program itself", async () => {
