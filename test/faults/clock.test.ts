@@ -96,7 +96,7 @@ it.skipIf(library === undefined || CLOCK_OF_SERVER !== undefined).concurrent(
     const ahead = turn(DAY);
     await task();
     const late = () => Date.now() + ahead * 1000;
-    // Where the machine is busy, the minute before the jump has begun, too, before the clock was turned.
+    // On a busy machine the minute that was about to begin when the daemon started has run as well, before the clock was turned.
     await vi.waitFor(() => expect(minutes().some((minute) => inRange([minute], late() - 120_000, late()))).toBe(true), { timeout: 90_000, interval: 250 });
     const after = minutes();
     expect(new Set(after).size).toBe(after.length);

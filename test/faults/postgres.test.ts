@@ -120,7 +120,7 @@ describe.skipIf(NO_POSTGRES !== undefined)("the store beside a server that fails
     const docs = store.scope("core").collection("docs");
     await docs.put("a", 1);
     await server.down();
-    // Its connections have heard of it: a write that was sent into one of them waits for what became of it.
+    // Until the pool has dropped its broken connections: a write sent over one of them may be stored, and waits for the server's answer instead.
     await until("the silence", () => !store.health().ok);
     await expect(docs.put("b", 2)).rejects.toMatchObject({ code: "SVC_STORE_UNREACHABLE", status: 503 });
     expect(store.health()).toMatchObject({ ok: false, reason: expect.stringContaining("does not answer") });

@@ -81,7 +81,7 @@ describe.skipIf(noProgram !== undefined || noWall)("cli-a behind the wall", () =
   it("SEC-S3 commands in the background and of sub-agents are rewritten, too", async () => {
     await open();
     const inner = call("bash -c 'touch made-by-sub-agent'");
-    // The one in the background comes last: the program tells of its end in words of the user's, where the model would take up something new.
+    // The background command comes last: Claude reports its end in a user message, which the scripted model would take for a new prompt.
     await report(
       `CALL:Task:${JSON.stringify({ description: "try", prompt: inner, subagent_type: "general-purpose" })} ${call("bash -c 'touch made-in-background'", { run_in_background: true })}`,
     );
